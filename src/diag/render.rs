@@ -1,0 +1,1 @@
+//! Renders a [`super::Diagnostic`] through codespan-reporting, as text with or without colour.
