@@ -1,1 +1,3 @@
-
+pub mod diag;
+pub mod ir;
+pub mod source;
