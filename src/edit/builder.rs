@@ -85,6 +85,11 @@ impl<'a> Editor<'a> {
         indent::shift(text, from, to)
     }
 
+    /// The same builder (names handed out stay taken) with an empty list of edits.
+    pub fn without_edits(self) -> Editor<'a> {
+        Editor { edits: vec![], ..self }
+    }
+
     /// The edits so far.
     pub fn edits(&self) -> &[Edit] {
         &self.edits

@@ -47,6 +47,10 @@ impl<'a> Site<'a> {
         self.sources.slice(span)
     }
 
+    pub fn text_of(&self, file: crate::source::FileId) -> &'a str {
+        &self.sources.get(file).text
+    }
+
     /// The place that the report speaks of: the first binding's span.
     pub fn span(&self) -> Span {
         let first = self.skill.bindings.first().and_then(|b| self.bindings.get(&b.name.node));
