@@ -58,8 +58,8 @@ impl<'a> Lower<'a> {
             constants: input.constants.clone(),
             includes: vec![],
             instantiations: vec![],
-            dropped: input.dropped.clone(),
-            lexical_kernels: input.lexical_kernels.clone(),
+            dropped: input.spans(&input.masked.dropped),
+            lexical_kernels: input.lexical_kernels(),
             problems: vec![],
         };
         Lower {
@@ -79,8 +79,12 @@ impl<'a> Lower<'a> {
         }
     }
 
+    /// The text of a node. Names and literals come from the original: a stand-in of the mask may be spelt otherwise.
     pub fn text(&self, node: Node) -> &'a str {
-        self.input.text.get(node.byte_range()).unwrap_or("")
+        let kind = node.kind();
+        let is_leaf = kind.ends_with("identifier") && kind != "qualified_identifier" || kind.ends_with("_literal");
+        let from = if is_leaf { self.input.original } else { self.input.text };
+        from.get(node.byte_range()).unwrap_or("")
     }
 
     pub fn span(&self, node: Node) -> Span {

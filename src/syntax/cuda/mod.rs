@@ -23,16 +23,18 @@ pub use tree::{MAX_BYTES, parse_tree};
 
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FlawKind, Function, FunctionKind, Unit};
+use crate::source::mask::{MacroTable, Masked, mask};
 use crate::source::{FileId, SourceFile};
 
-/// Reads one file on its own.
-pub fn parse_unit(file: FileId, source: &SourceFile) -> Unit {
-    lower(&Input::bare(file, &source.text, &source.text))
+/// Masks, parses and lowers one file. `known` holds the macros of other files.
+pub fn parse_unit(file: FileId, source: &SourceFile, known: &MacroTable) -> Unit {
+    lower(file, &source.text, &mask(&source.text, known), known)
 }
 
-/// Lowers what `input` describes. Comparisons that were read as template calls are mended by a second parse.
-pub fn lower(input: &Input) -> Unit {
-    let (unit, patches) = lower_once(input);
+/// Lowers a masked text. Comparisons that were read as template calls are mended by a second parse.
+pub fn lower(file: FileId, original: &str, masked: &Masked, known: &MacroTable) -> Unit {
+    let input = Input::new(file, original, masked, known);
+    let (unit, patches) = lower_once(&input);
     if patches.is_empty() {
         return unit;
     }
@@ -43,7 +45,7 @@ pub fn lower(input: &Input) -> Unit {
         }
     }
     match String::from_utf8(bytes) {
-        Ok(text) => lower_once(&Input { text: &text, ..input.clone() }).0,
+        Ok(text) => lower_once(&Input { text: &text, ..input }).0,
         Err(_) => unit,
     }
 }
@@ -62,6 +64,7 @@ fn lower_once(input: &Input) -> (Unit, Vec<misparse::Patch>) {
     };
     state.file(tree.root_node());
     let lower::Lower { mut unit, finished, patches, .. } = state;
+    unit.problems.extend(input.masked.problems.iter().map(|p| p.diagnostic(input.file)));
     unit.functions = finished.into_values().collect();
     // Ids are positions; scratch functions were dropped, so that the numbers are dense.
     debug_assert!(unit.functions.iter().enumerate().all(|(i, f)| f.id.0 as usize == i));
@@ -121,7 +124,7 @@ fn lost_reason(tree: &tree_sitter::Tree, range: std::ops::Range<usize>) -> Strin
 /// Any bytes at all must be read without a panic; for fuzzing.
 pub fn fuzz_parse(bytes: &[u8]) {
     let source = SourceFile::new("fuzz", bytes);
-    let unit = parse_unit(FileId(0), &source);
+    let unit = parse_unit(FileId(0), &source, &MacroTable::default());
     let dump = crate::ir::dump::dump_unit(&unit, &source.text);
     debug_assert!(dump.len() < usize::MAX);
 }

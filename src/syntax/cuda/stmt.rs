@@ -4,6 +4,7 @@ use super::lower::{Lower, MAX_DEPTH};
 use super::tree::{children, field, named};
 use crate::ir::*;
 use crate::source::Span;
+use crate::source::mask::AttributeKind;
 use tree_sitter::Node;
 
 impl<'a> Lower<'a> {
@@ -25,8 +26,14 @@ impl<'a> Lower<'a> {
             self.flaw(FlawKind::SyntaxError, span);
         }
         let (input, all) = (self.input, self.span(whole));
-        for dropped in input.dropped.iter().filter(|d| all.overlaps(**d)) {
-            self.flaw(FlawKind::DroppedBranch, *dropped);
+        for dropped in input.spans(&input.masked.dropped).into_iter().filter(|d| all.overlaps(*d)) {
+            self.flaw(FlawKind::DroppedBranch, dropped);
+        }
+        for suspect in input.spans(&input.masked.suspicions).into_iter().filter(|d| all.overlaps(*d)) {
+            self.flaw(FlawKind::SuspectedMisparse, suspect);
+        }
+        for opaque in input.opaque_macros(all.range()) {
+            self.flaw(FlawKind::OpaqueMacro, opaque);
         }
     }
 
@@ -176,7 +183,7 @@ impl<'a> Lower<'a> {
         if has_kernel_call(inner) {
             return None;
         }
-        let known_macro = self.input.function_macros.contains(name);
+        let known_macro = self.input.is_function_macro(name);
         if self.lookup(name).is_some() || self.returns.contains_key(name) || !(known_macro || is_macro_name(name)) {
             return None;
         }
@@ -284,12 +291,15 @@ impl<'a> Lower<'a> {
 
     /// `#pragma unroll` (or `_Pragma("unroll")`) that stands directly in front of a loop, read from the original.
     fn unroll_before(&self, start: usize) -> Option<(String, Span)> {
-        let inside = |s: &Span| {
-            let gap = self.input.original.get(s.end as usize..start);
-            (s.end as usize) <= start && gap.is_some_and(is_blank_or_comment)
-        };
-        if let Some((span, text)) = self.input.unrolls.iter().rev().find(|(s, _)| inside(s)) {
-            return Some((text.clone(), *span));
+        let attributes = &self.input.masked.attributes;
+        let until = attributes.partition_point(|a| a.span.start < start);
+        let near = attributes.get(..until).unwrap_or(&[]).iter().rev().take(4);
+        for a in near.filter(|a| a.kind == AttributeKind::Unroll) {
+            let gap = self.input.text.get(a.span.end..start);
+            if gap.is_some_and(is_blank_or_comment) {
+                let text = self.input.original.get(a.span.clone()).unwrap_or("").trim().to_owned();
+                return Some((text, self.input.span(a.span.clone())));
+            }
         }
         let before = self.input.original.get(..start)?;
         let trimmed = before.trim_end();
@@ -347,6 +357,14 @@ impl<'a> Lower<'a> {
         let (mut before, condition) = self.condition(node);
         let body = self.block(body);
         self.pop_scope();
+        if self.input.is_loop_macro(node.start_byte()) {
+            // How often its body runs stands in a macro.
+            if let Some(l) = self.function().loops.get_mut(id.0 as usize) {
+                l.kind = LoopKind::Opaque;
+            }
+            before.push(self.add_stmt(StmtKind::OpaqueLoop { id, body }, span));
+            return before;
+        }
         before.push(self.add_stmt(StmtKind::While { id, condition, body }, span));
         before
     }

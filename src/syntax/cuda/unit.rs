@@ -15,11 +15,6 @@ struct Template<'t> {
 
 impl<'a> Lower<'a> {
     pub fn file(&mut self, root: Node<'a>) {
-        for (name, text, span) in &self.input.type_macros {
-            let ty = self.type_by_name(text);
-            self.aliases.insert(name.clone(), ty.clone());
-            self.unit.aliases.push(TypeAlias { name: name.clone(), ty, span: *span });
-        }
         for node in named(root) {
             self.item(node, None);
         }
@@ -289,7 +284,9 @@ impl<'a> Lower<'a> {
         s: &Specifiers,
         template: Option<Template<'a>>,
     ) {
-        let kind = match (s.global, s.device, s.host) {
+        let marked =
+            innermost_name(function).is_some_and(|n| self.input.masked.kernel_named_in(&n.byte_range()).is_some());
+        let kind = match (s.global || marked, s.device, s.host) {
             (true, ..) => FunctionKind::Kernel,
             (_, true, true) => FunctionKind::HostDevice,
             (_, true, false) => FunctionKind::Device,
@@ -351,11 +348,10 @@ impl<'a> Lower<'a> {
     /// From the mask's side table, or from the tree where the attribute was left in place.
     fn launch_bounds(&self, node: Node<'a>) -> LaunchBounds {
         let end = field(node, "body").map_or(node.end_byte(), |b| b.start_byte());
-        let here = |at: usize| at >= node.start_byte() && at < end;
-        if let Some((_, b)) = self.input.bounds.iter().find(|(at, _)| here(*at)) {
-            return b.clone();
+        let mut bounds = self.input.launch_bounds(self.outer_start(node)..end);
+        if bounds.max_threads.is_some() {
+            return bounds;
         }
-        let mut bounds = LaunchBounds::default();
         if let Some(b) = named(node).into_iter().find(|n| n.kind() == "launch_bounds") {
             let mut values = named(b).into_iter().map(|n| (self.text(n).to_owned(), self.span(n)));
             bounds.max_threads = values.next();
