@@ -213,7 +213,7 @@ pub struct Condition {
 impl Condition {
     /// The name by which a `refuse` clause speaks of this condition: its label, else its outermost predicates.
     pub fn answers_to(&self, name: &str) -> bool {
-        self.label.as_ref().is_some_and(|l| l.node == name) || self.test.predicates().any(|p| p.node == name)
+        self.label.as_ref().is_some_and(|l| l.node == name) || self.test.predicates().any(|(p, _)| p == name)
     }
 }
 
@@ -357,17 +357,20 @@ impl Expr {
         }
     }
 
-    /// The calls that are not arguments of another call, from left to right: what a condition asks about.
-    pub fn predicates(&self) -> impl Iterator<Item = &Name> {
+    /// The names that are called or stand bare outside the arguments of a call, from left to right, with their places:
+    /// what a condition asks about. Bare names may also be values of `let` or words.
+    pub fn predicates(&self) -> impl Iterator<Item = (&str, Span)> {
         let mut found = vec![];
-        outer_calls(self, &mut found);
+        outer_names(self, &mut found);
         found.into_iter()
     }
 }
 
-fn outer_calls<'a>(expr: &'a Expr, found: &mut Vec<&'a Name>) {
+fn outer_names<'a>(expr: &'a Expr, found: &mut Vec<(&'a str, Span)>) {
     match &expr.kind {
-        ExprKind::Call { name, .. } => found.push(name),
-        _ => expr.children().into_iter().for_each(|child| outer_calls(child, found)),
+        ExprKind::Call { name, .. } => found.push((&name.node, name.span)),
+        ExprKind::Name(name) => found.push((name, expr.span)),
+        ExprKind::In { value, .. } => outer_names(value, found),
+        _ => expr.children().into_iter().for_each(|child| outer_names(child, found)),
     }
 }

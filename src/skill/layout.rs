@@ -27,6 +27,9 @@ pub const CLAUSES: &[&str] = &[
     "refuse",
 ];
 
+/// Words that go on with what stands before them.
+const CONNECTIVES: &[&str] = &["and", "or", "in", "because", "guard", "where"];
+
 /// How deep brackets may nest.
 pub const MAX_NESTING: usize = 24;
 
@@ -275,7 +278,7 @@ impl Content {
                 let group = self.keyword == "features"
                     && matches!(pass.tok(pass.at + 1), Some(Tok::LBrace))
                     && nearest(word, CLAUSES.iter().copied()).is_none_or(|near| near == "require");
-                let continuation = matches!(*word, "because" | "in" | "where" | "and" | "or" | "not" | "guard" | "when");
+                let continuation = CONNECTIVES.contains(word) || matches!(*word, "not" | "when");
                 fresh && !argument && !after_keyword && !group && !continuation
                     && pass.tok(pass.at + 1) != Some(&Tok::Colon)
             }
@@ -290,7 +293,7 @@ impl Content {
             return;
         }
         let starts = match pass.tok(pass.at) {
-            Some(Tok::Word(w)) => !matches!(*w, "because" | "guard" | "and" | "or" | "in"),
+            Some(Tok::Word(w)) => !CONNECTIVES.contains(w),
             Some(Tok::Int(_) | Tok::Real(_) | Tok::Bytes(_) | Tok::LParen) => true,
             _ => false,
         };
@@ -359,7 +362,7 @@ impl Content {
             "where" if self.keyword == "match" => Tok::Where,
             "when" if self.keyword == "pays" => Tok::When,
             "none" if self.keyword == "require" && self.open.len() == 1 => Tok::None,
-            "all" if in_parens && pass.word(pass.at + 1).is_some() => Tok::All,
+            "all" if pass.word(pass.at + 1).is_some_and(|next| !CONNECTIVES.contains(&next)) => Tok::All,
             _ => Tok::Word(word),
         }
     }

@@ -1,7 +1,7 @@
 //! What skills may speak of: surfaces, value types and the signatures of predicates. The predicate registry implements
 //! [`Vocabulary`]; the checker needs no more than that.
 
-use super::ast::{Language, words};
+use super::ast::words;
 
 words! {
     /// The kinds of place that an anchor can name.
@@ -58,16 +58,6 @@ impl Surface {
             Surface::TileAlloc => SurfaceArguments::OneOf(&["shared", "fragment", "local"]),
             Surface::Call => SurfaceArguments::Names,
             _ => SurfaceArguments::None,
-        }
-    }
-
-    /// The language that has this surface, or `None` where both do.
-    pub fn language(self) -> Option<Language> {
-        match self {
-            Surface::TileCopy | Surface::TileGemm | Surface::TilePipelined => Some(Language::TileLang),
-            Surface::TileParallel | Surface::TileAlloc | Surface::TileKernel => Some(Language::TileLang),
-            Surface::Kernel | Surface::Parameter | Surface::Loop | Surface::Reduction | Surface::Expr => None,
-            _ => Some(Language::Cuda),
         }
     }
 }
