@@ -1,5 +1,6 @@
 pub mod diag;
 pub mod edit;
 pub mod ir;
+pub mod skill;
 pub mod source;
 pub mod syntax;

@@ -4,6 +4,7 @@
 //! K04xx compile gate and toolchain, K05xx lock and command line, K1xxx hazards in kernels.
 
 pub mod engine;
+pub mod skill;
 
 /// A stable diagnostic code such as `K0002`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,7 +20,7 @@ pub struct Entry {
 
 /// All entries, by code.
 pub fn entries() -> Vec<&'static Entry> {
-    let families: &[&'static [Entry]] = &[engine::ENTRIES];
+    let families: &[&'static [Entry]] = &[skill::ENTRIES, engine::ENTRIES];
     let mut all: Vec<&Entry> = families.iter().flat_map(|f| f.iter()).collect();
     all.sort_by_key(|e| e.code);
     all

@@ -156,7 +156,7 @@ fn conditions(
             Judged {
                 group,
                 index,
-                text: crate::skill::print::expr(&c.test),
+                text: crate::skill::print::print_expr(&c.test),
                 reason: c.because.as_ref().map(|b| b.node.clone()).unwrap_or_default(),
                 member,
                 verdict,
@@ -254,7 +254,7 @@ fn member_payoff(skill: &Skill, eval: &Evaluator, scope: &Scope) -> Payoff {
         match eval.value(&condition.test, scope) {
             Answer::Known { value: Value::Bool(true), .. } => reasons.push(because),
             Answer::Known { witness, .. } => {
-                let text = witness.map_or_else(|| crate::skill::print::expr(&condition.test), |w| w.text);
+                let text = witness.map_or_else(|| crate::skill::print::print_expr(&condition.test), |w| w.text);
                 return Payoff::NotExpected(text);
             }
             Answer::Unknown { reason, .. } => unknown = unknown.or(Some(reason)),
