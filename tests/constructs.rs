@@ -20,9 +20,22 @@ fn constructs() {
         let unit = parse_unit(FileId(0), &file, &MacroTable::default());
         report.push_str(&format!("== {title}\n{}\n{}\n", text.trim_end(), dump_unit(&unit, &text)));
     }
+    snapshot("constructs", &report);
+}
+
+/// Kernels as people write them: loops, inductions, accesses, guards, reductions and launches in full.
+#[test]
+fn ordinary_kernels() {
+    let text = include_str!("data/ordinary.cu");
+    let file = SourceFile::new("ordinary.cu", text.as_bytes());
+    let unit = parse_unit(FileId(0), &file, &MacroTable::default());
+    snapshot("ordinary_kernels", &dump_unit(&unit, text));
+}
+
+fn snapshot(name: &str, text: &str) {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("../snapshots");
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
-    settings.bind(|| insta::assert_snapshot!("constructs", report));
+    settings.bind(|| insta::assert_snapshot!(name, text));
 }

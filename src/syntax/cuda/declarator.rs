@@ -283,6 +283,17 @@ fn is_restrict(word: &str) -> bool {
     matches!(word, "__restrict__" | "__restrict" | "restrict")
 }
 
+/// `t.template get` as `t.get`.
+pub(super) fn member_path(text: &str) -> String {
+    let mut path = normalise(text);
+    for (from, to) in
+        [(" .", "."), (". ", "."), (" ->", "->"), ("-> ", "->"), (".template ", "."), ("->template ", "->")]
+    {
+        path = path.replace(from, to);
+    }
+    path
+}
+
 /// A type name with single blanks and without `typename`, `struct` and qualifiers.
 pub(super) fn normalise(text: &str) -> String {
     let words =
