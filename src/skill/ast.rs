@@ -214,8 +214,10 @@ pub struct Condition {
 
 impl Condition {
     /// The name by which a `refuse` clause speaks of this condition: its label, else its outermost predicates.
+    /// A condition that could not be read may have any name.
     pub fn answers_to(&self, name: &str) -> bool {
-        self.label.as_ref().is_some_and(|l| l.node == name) || self.test.predicates().any(|(p, _)| p == name)
+        self.test.kind == ExprKind::Error
+            || self.label.as_ref().is_some_and(|l| l.node == name) || self.test.predicates().any(|(p, _)| p == name)
     }
 }
 

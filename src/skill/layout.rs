@@ -57,7 +57,8 @@ pub struct Laid<'a> {
 }
 
 pub fn lay_out<'a>(text: &'a str, raw: &[Lexeme<'a>]) -> Laid<'a> {
-    let mut pass = Pass { text, raw, at: 0, out: Vec::with_capacity(raw.len() + 32), problems: vec![] };
+    let mut pass =
+        Pass { text, raw, lines: line_starts(text, raw), at: 0, out: Vec::with_capacity(raw.len() + 32), problems: vec![] };
     while pass.at < raw.len() {
         pass.outside();
         if pass.at < raw.len() {
@@ -67,9 +68,28 @@ pub fn lay_out<'a>(text: &'a str, raw: &[Lexeme<'a>]) -> Laid<'a> {
     Laid { tokens: pass.out, problems: pass.problems }
 }
 
+/// For every token the column it starts in, and whether it is the first of its line.
+fn line_starts(text: &str, raw: &[Lexeme<'_>]) -> Vec<(usize, bool)> {
+    let mut line = 0;
+    let mut before = 0;
+    let mut first = true;
+    let mut found = Vec::with_capacity(raw.len());
+    for (start, _, _) in raw {
+        if let Some(newline) = text.get(before..*start).and_then(|gap| gap.rfind('\n')) {
+            line = before + newline + 1;
+            first = true;
+        }
+        found.push((start - line, first));
+        before = *start;
+        first = false;
+    }
+    found
+}
+
 struct Pass<'a, 'r> {
     text: &'a str,
     raw: &'r [Lexeme<'a>],
+    lines: Vec<(usize, bool)>,
     at: usize,
     out: Vec<Lexeme<'a>>,
     problems: Vec<(LayoutProblem, usize, usize)>,
@@ -104,14 +124,11 @@ impl<'a> Pass<'a, '_> {
 
     /// Column of a token that is the first on its line.
     fn line_start_column(&self, index: usize) -> Option<usize> {
-        let before = self.text.get(..self.range(index).0)?;
-        let line = before.rsplit('\n').next().unwrap_or("");
-        line.trim().is_empty().then_some(line.len())
+        self.lines.get(index).filter(|(_, first)| *first).map(|(column, _)| *column)
     }
 
     fn column(&self, index: usize) -> usize {
-        let before = self.text.get(..self.range(index).0).unwrap_or("");
-        before.len() - before.rfind('\n').map_or(0, |i| i + 1)
+        self.lines.get(index).map_or(0, |(column, _)| *column)
     }
 
     fn outside(&mut self) {
@@ -132,11 +149,11 @@ impl<'a> Pass<'a, '_> {
         }
         let open = self.at;
         if self.tok(self.at) == Some(&Tok::LBrace) {
-            self.emit(Tok::LBrace);
+            self.emit(Tok::Open);
         } else {
             let place = self.last_end();
             self.problems.push((LayoutProblem::NoBody, place.saturating_sub(1), place));
-            self.emit_virtual(Tok::LBrace, place);
+            self.emit_virtual(Tok::Open, place);
         }
         loop {
             match self.tok(self.at) {
@@ -145,9 +162,9 @@ impl<'a> Pass<'a, '_> {
                     if start < end && self.tok(open) == Some(&Tok::LBrace) {
                         self.problems.push((LayoutProblem::NeverClosed, start, end));
                     }
-                    return self.emit_virtual(Tok::RBrace, self.last_end());
+                    return self.emit_virtual(Tok::Close, self.last_end());
                 }
-                Some(Tok::RBrace) if self.closes_skill() => return self.emit(Tok::RBrace),
+                Some(Tok::RBrace) if self.closes_skill() => return self.emit(Tok::Close),
                 Some(Tok::RBrace) => {
                     let (start, end) = self.range(self.at);
                     self.problems.push((LayoutProblem::StrayBrace, start, end));
@@ -189,7 +206,7 @@ impl<'a> Pass<'a, '_> {
                 self.emit_virtual(Tok::Begin, start.0);
                 let column = self.column(self.at);
                 self.emit(Tok::Clause(keyword));
-                Content { keyword, column, open: vec![], group_depth: group_depth(keyword), dropped: false }.copy(self);
+                Content { keyword, column, open: vec![], group_depth: group_depth(keyword), excess: 0, prefixes: 0 }.copy(self);
                 let end = self.last_end();
                 self.emit_virtual(Tok::End, end);
             }
@@ -229,7 +246,10 @@ struct Content {
     /// Open brackets: index of the token, and whether it is a brace.
     open: Vec<(usize, bool)>,
     group_depth: usize,
-    dropped: bool,
+    /// Brackets open beyond [`MAX_NESTING`]; what stands in them is left out.
+    excess: usize,
+    /// Prefix operators right before this place.
+    prefixes: usize,
 }
 
 impl Content {
@@ -241,19 +261,16 @@ impl Content {
             self.separate(pass);
             self.token(pass);
         }
-        while let Some((index, _)) = self.open.last().copied() {
+        self.close_brackets(pass, |open| !open.is_empty());
+    }
+
+    /// Closes brackets that the text leaves open, for as long as `more` says.
+    fn close_brackets(&mut self, pass: &mut Pass<'_, '_>, more: impl Fn(&[(usize, bool)]) -> bool) {
+        while more(&self.open) {
+            let Some((index, brace)) = self.open.pop() else { return };
             let (start, end) = pass.range(index);
             pass.problems.push((LayoutProblem::NeverClosed, start, end));
             let place = pass.last_end();
-            self.close(pass, place);
-        }
-    }
-
-    /// Closes the innermost bracket without a token for it.
-    fn close(&mut self, pass: &mut Pass<'_, '_>, place: usize) {
-        if let Some((_, brace)) = self.open.pop()
-            && self.open.len() < MAX_NESTING
-        {
             pass.emit_virtual(if brace { Tok::RBrace } else { Tok::RParen }, place);
         }
     }
@@ -286,24 +303,25 @@ impl Content {
         }
     }
 
-    /// Puts a `;` before a condition that starts without one.
+    /// Puts a `;` before a condition or a group that starts without one.
     fn separate(&self, pass: &mut Pass<'_, '_>) {
-        let braces = self.open.iter().filter(|(_, brace)| *brace).count();
-        if braces != self.group_depth || self.open.last().is_none_or(|(_, brace)| !brace) {
+        let group = self.keyword == "require" && self.open.len() == 1;
+        if (self.open.len() != self.group_depth && !group) || self.open.last().is_none_or(|(_, brace)| !brace) {
             return;
         }
         let starts = match pass.tok(pass.at) {
+            Some(Tok::Word("none")) if group => false,
             Some(Tok::Word(w)) => !CONNECTIVES.contains(w),
             Some(Tok::Int(_) | Tok::Real(_) | Tok::Bytes(_) | Tok::LParen) => true,
             _ => false,
         };
         let Some((_, previous, end)) = pass.out.last().cloned() else { return };
-        let ends = matches!(
+        let always = matches!(previous, Tok::Str(_) | Tok::Block(_)) || (group && matches!(previous, Tok::RBrace | Tok::None));
+        let on_new_line = matches!(
             previous,
-            Tok::Word(_) | Tok::Int(_) | Tok::Real(_) | Tok::Bytes(_) | Tok::RParen | Tok::RBrace | Tok::Str(_) | Tok::Block(_)
-        );
-        let after_reason = matches!(previous, Tok::Str(_) | Tok::Block(_));
-        if starts && ends && (after_reason || pass.line_start_column(pass.at).is_some()) {
+            Tok::Word(_) | Tok::Int(_) | Tok::Real(_) | Tok::Bytes(_) | Tok::RParen | Tok::RBrace | Tok::True | Tok::False
+        ) && pass.line_start_column(pass.at).is_some();
+        if starts && (always || on_new_line) {
             pass.emit_virtual(Tok::Semi, end);
         }
     }
@@ -311,40 +329,51 @@ impl Content {
     fn token<'a>(&mut self, pass: &mut Pass<'a, '_>) {
         let Some((start, token, end)) = pass.raw.get(pass.at).cloned() else { return };
         match token {
-            Tok::LBrace | Tok::LParen => {
-                self.open.push((pass.at, token == Tok::LBrace));
-                if self.open.len() == MAX_NESTING + 1 && !self.dropped {
-                    self.dropped = true;
+            Tok::LBrace | Tok::LParen if self.open.len() == MAX_NESTING => {
+                if self.excess == 0 {
                     pass.problems.push((LayoutProblem::TooDeep, start, end));
                 }
+                self.excess += 1;
+                pass.at += 1;
+                return;
             }
+            Tok::RBrace | Tok::RParen if self.excess > 0 => {
+                self.excess -= 1;
+                pass.at += 1;
+                return;
+            }
+            _ if self.excess > 0 => {
+                pass.at += 1;
+                return;
+            }
+            Tok::LBrace | Tok::LParen => self.open.push((pass.at, token == Tok::LBrace)),
             Tok::RBrace => {
-                while self.open.last().is_some_and(|(_, brace)| !brace) {
-                    self.open.pop();
-                }
+                self.close_brackets(pass, |open| open.last().is_some_and(|(_, brace)| !brace));
                 self.open.pop();
-                if self.open.len() >= MAX_NESTING {
-                    pass.at += 1;
-                    return;
-                }
             }
             Tok::RParen if self.open.last().is_some_and(|(_, brace)| !brace) => {
                 self.open.pop();
-                if self.open.len() >= MAX_NESTING {
-                    pass.at += 1;
-                    return;
-                }
+            }
+            // Reasons and guards stand behind a condition, never inside its brackets.
+            Tok::Word("because" | "guard") if self.group_depth != usize::MAX => {
+                let depth = self.group_depth;
+                self.close_brackets(pass, |open| open.len() > depth);
             }
             _ => {}
-        }
-        if self.open.len() > MAX_NESTING {
-            pass.at += 1;
-            return;
         }
         let token = match token {
             Tok::Word(word) => self.keyword_for(word, pass),
             other => other,
         };
+        self.prefixes = if matches!(token, Tok::Not | Tok::Minus) { self.prefixes + 1 } else { 0 };
+        if self.prefixes > MAX_NESTING {
+            // The parser keeps every one of them waiting for its operand.
+            if self.prefixes == MAX_NESTING + 1 {
+                pass.problems.push((LayoutProblem::TooDeep, start, end));
+            }
+            pass.at += 1;
+            return;
+        }
         pass.emit(token);
     }
 

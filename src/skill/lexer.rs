@@ -59,6 +59,9 @@ pub enum Tok<'a> {
     /// Set around every clause by the layout pass, so that a mistake stays inside its clause.
     Begin,
     End,
+    /// The braces of the skill itself, set apart for the same reason.
+    Open,
+    Close,
 }
 
 /// A token with its byte range.

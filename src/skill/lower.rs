@@ -9,7 +9,6 @@ use crate::source::Span;
 
 /// Always yields a skill; where something is missing it holds an empty name, and `problems` says so.
 pub fn lower(decl: Decl, problems: &mut Vec<Diagnostic>) -> Skill {
-    let has_errors = !problems.is_empty();
     let start = Span { end: decl.span.start, ..decl.span };
     let header = decl.name.as_ref().map_or(start, |n| n.span);
     let empty = Spanned::new(String::new(), header);
@@ -46,7 +45,7 @@ pub fn lower(decl: Decl, problems: &mut Vec<Diagnostic>) -> Skill {
         lower.once(&clause.kind, clause.span);
         lower.clause(clause.kind, clause.span);
     }
-    lower.missing(header, has_errors);
+    lower.missing(header, &decl.unread);
     lower.skill
 }
 
@@ -99,10 +98,10 @@ impl Lower<'_> {
         }
     }
 
-    fn missing(&mut self, header: Span, has_errors: bool) {
+    /// A clause that could not be read is not missing as well.
+    fn missing(&mut self, header: Span, unread: &[&str]) {
         for word in OBLIGATORY {
-            // A clause that could not be read is not missing as well.
-            if !self.seen.iter().any(|(w, _)| w == word) && !(has_errors && *word == "require") {
+            if !self.seen.iter().any(|(w, _)| w == word) && !unread.contains(word) {
                 self.push(
                     Diagnostic::error(Code(110), format!("the skill has no `{word}` clause"))
                         .at(header, "missing in this skill")
@@ -111,7 +110,13 @@ impl Lower<'_> {
             }
         }
         if let Some((_, span)) = self.seen.iter().find(|(w, _)| *w == "require").copied() {
-            self.missing_groups(span);
+            let broken = self.problems.iter().filter_map(|p| p.primary()).any(|at| span.contains(at));
+            if broken {
+                // A group that could not be read is not missing as well.
+                self.skill.require.sort_by_key(|g| g.kind.node);
+            } else {
+                self.missing_groups(span);
+            }
         }
     }
 

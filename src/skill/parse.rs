@@ -5,8 +5,8 @@ use lalrpop_util::ParseError;
 
 use super::ast::Skill;
 use super::grammar::FileParser;
-use super::layout::{LayoutProblem, MAX_NESTING, lay_out};
-use super::lexer::{LexProblem, lex};
+use super::layout::{CLAUSES, LayoutProblem, MAX_NESTING, lay_out};
+use super::lexer::{LexProblem, Lexeme, Tok, lex};
 use super::lower::lower;
 use super::syntax::{Context, SyntaxError};
 use crate::diag::{Code, Diagnostic, Severity};
@@ -42,6 +42,21 @@ pub fn parse(file: FileId, text: &str) -> Parsed {
     let laid = lay_out(text, &raw);
     let mut problems: Vec<Diagnostic> = lexical.iter().map(|p| lexical_problem(file, text, p)).collect();
     problems.extend(laid.problems.iter().map(|p| layout_problem(file, text, p)));
+
+    if let Some(start) = open_block(&raw, &lexical) {
+        // Everything behind it is read inside out.
+        problems.retain(|p| p.code == Code(102) || p.primary().is_some_and(|s| s.end as usize <= start));
+        problems.retain(|p| p.code != Code(103));
+        for p in problems.iter_mut().filter(|p| p.code == Code(102)) {
+            let first = Span::new(file, start, start + 3);
+            if p.primary().is_some_and(|s| s.start as usize > start && text.get(s.range()) == Some("\"\"\"")) {
+                p.labels.clear();
+                *p = p.clone().at(first, "this one, by the clauses that stand in it; expected `\"\"\"` before them");
+            }
+        }
+        problems.sort_by_key(|p| (p.primary().map(|s| (s.start, s.end)), p.code));
+        return Parsed { skill: None, problems };
+    }
 
     let mut cx = Context::new(file, text);
     let parsed = FileParser::new().parse(&mut cx, laid.tokens);
@@ -79,6 +94,19 @@ pub fn parse(file: FileId, text: &str) -> Parsed {
     problems.sort_by_key(|p| (p.primary().map(|s| (s.start, s.end)), p.code));
     problems.dedup();
     Parsed { skill, problems }
+}
+
+/// Where the block starts that is not closed, if there is one: the first that seems to hold a clause, else the last.
+fn open_block(raw: &[Lexeme<'_>], problems: &[(LexProblem, usize, usize)]) -> Option<usize> {
+    let open = problems.iter().find(|p| p.0 == LexProblem::OpenBlock)?;
+    let holds_clause = |text: &str| {
+        text.lines().skip(1).any(|line| {
+            let mut words = line.split_whitespace();
+            words.next().is_some_and(|w| CLAUSES.contains(&w)) && line.contains(['"', '{'])
+        })
+    };
+    let suspect = raw.iter().find(|t| matches!(t.1, Tok::Block(text) if holds_clause(text)));
+    Some(suspect.map_or(open.1, |t| t.0.min(open.1)))
 }
 
 /// Feeds arbitrary bytes to the whole front end, for fuzzing: parse, print, check against an empty vocabulary.
@@ -143,7 +171,7 @@ fn layout_problem(file: FileId, text: &str, (problem, start, end): &(LayoutProbl
             match near {
                 Some(near) => problem.next(format!("did you mean `{near}`?")),
                 None => problem
-                    .note(format!("the clauses are {}", super::layout::CLAUSES.join(", ")))
+                    .note(format!("the clauses are {}", CLAUSES.join(", ")))
                     .next("use one of them, or remove the clause"),
             }
         }
@@ -190,6 +218,8 @@ fn expectation(terminals: &[String]) -> String {
         let bare = terminal.trim_matches('"');
         let word = match bare {
             "BEGIN" => "a clause".to_owned(),
+            "CLOSE" => "`}`".to_owned(),
+            "OPEN" => "`{`".to_owned(),
             "END" | ";" => continue,
             "word" => "a name".to_owned(),
             "string" => "a \"text\"".to_owned(),

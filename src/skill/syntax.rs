@@ -3,6 +3,7 @@
 use lalrpop_util::{ErrorRecovery, ParseError};
 
 use super::ast::{Argument, BinaryOp, Expr, ExprKind, MAX_DEPTH, Name, Spanned, UnaryOp};
+use super::layout::CLAUSES;
 use super::lexer::{Tok, dedent, unescape};
 use crate::source::{FileId, Span};
 
@@ -15,6 +16,8 @@ pub struct Decl {
     pub title: Option<Name>,
     pub clauses: Vec<Clause>,
     pub span: Span,
+    /// Words of the clauses that could not be read.
+    pub unread: Vec<&'static str>,
 }
 
 pub struct Clause {
@@ -129,13 +132,15 @@ pub struct Context<'a> {
     pub file: FileId,
     pub text: &'a str,
     pub errors: Vec<SyntaxError>,
+    /// Words of the clauses that could not be read.
+    pub unread: Vec<&'static str>,
     /// Places where an expression passed [`MAX_DEPTH`].
     pub too_deep: Vec<Span>,
 }
 
 impl<'a> Context<'a> {
     pub fn new(file: FileId, text: &'a str) -> Context<'a> {
-        Context { file, text, errors: vec![], too_deep: vec![] }
+        Context { file, text, errors: vec![], unread: vec![], too_deep: vec![] }
     }
 
     pub fn span(&self, start: usize, end: usize) -> Span {
@@ -199,6 +204,14 @@ impl<'a> Context<'a> {
         self.error(recovery.error, resumed);
     }
 
+    /// As [`Context::recover`], for the clause that starts at `start`.
+    pub fn recover_clause(&mut self, start: usize, recovery: ErrorRecovery<usize, Tok<'a>, Never>) {
+        let rest = self.text.get(start..).unwrap_or("");
+        let word = rest.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or("");
+        self.unread.extend(CLAUSES.iter().find(|c| **c == word));
+        self.recover(recovery);
+    }
+
     /// Notes an error, unless it follows so closely on another that it is most likely its echo.
     pub fn error(&mut self, error: ParseError<usize, Tok<'a>, Never>, resumed: usize) {
         let (start, end, found, expected) = match error {
@@ -210,6 +223,7 @@ impl<'a> Context<'a> {
         };
         let found = match found {
             None | Some(Tok::End | Tok::Begin) => None,
+            Some(_) if start == end => None,
             Some(_) => Some(self.text.get(start..end).unwrap_or("").chars().take(40).collect()),
         };
         let resumed = resumed.max(end);

@@ -220,7 +220,8 @@ impl<'a> Types<'a> {
         let wanted = signature.params.iter().chain(&signature.optional);
         let given: Vec<&Argument> = arguments.iter().filter(|a| a.keyword.is_none()).collect();
         let (low, high) = (signature.params.len(), signature.params.len() + signature.optional.len());
-        if given.len() < low || given.len() > high {
+        let whole = arguments.iter().all(|a| a.value.kind != ExprKind::Error);
+        if whole && (given.len() < low || given.len() > high) {
             let count = if low == high { low.to_string() } else { format!("{low} to {high}") };
             self.problems.push(
                 Diagnostic::error(Code(122), format!("`{}` takes {count} arguments, not {}", name.node, given.len()))
