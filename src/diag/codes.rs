@@ -5,6 +5,7 @@
 
 pub mod engine;
 pub mod skill;
+pub mod syntax;
 
 /// A stable diagnostic code such as `K0002`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,7 +21,7 @@ pub struct Entry {
 
 /// All entries, by code.
 pub fn entries() -> Vec<&'static Entry> {
-    let families: &[&'static [Entry]] = &[skill::ENTRIES, engine::ENTRIES];
+    let families: &[&'static [Entry]] = &[engine::ENTRIES, skill::ENTRIES, syntax::ENTRIES];
     let mut all: Vec<&Entry> = families.iter().flat_map(|f| f.iter()).collect();
     all.sort_by_key(|e| e.code);
     all
@@ -48,4 +49,12 @@ impl Code {
         let digits = text.strip_prefix(['K', 'k'])?;
         (digits.len() == 4).then(|| digits.parse().ok().map(Code))?
     }
+}
+
+/// What `kopt explain` says of one code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub code: Code,
+    pub title: &'static str,
+    pub explain: &'static str,
 }
