@@ -1,3 +1,4 @@
 pub mod diag;
 pub mod ir;
+pub mod project;
 pub mod source;

@@ -8,8 +8,7 @@ use crate::source::tokens::TokenKind;
 const REACH: usize = 512;
 
 pub fn run(m: &mut Masker<'_>, toks: &[Tok]) {
-    let mut dropped = m.found.dropped.clone();
-    dropped.sort_by_key(|r| r.start);
+    let dropped = m.found.dropped.clone();
     for (i, tok) in toks.iter().enumerate() {
         let alias = match tok.word {
             Word::Global => false,
@@ -26,8 +25,8 @@ pub fn run(m: &mut Masker<'_>, toks: &[Tok]) {
         }
         let Some((name, shape)) = introduces(toks, i) else { continue };
         let shape = if i > 0 && shape == KernelShape::Declaration && instantiates(toks, i) { KernelShape::Instantiation } else { shape };
-        let gone = dropped.partition_point(|r| r.start <= tok.start as usize);
-        let gone = gone > 0 && dropped[..gone].iter().rev().take(8).any(|r| tok.start as usize >= r.start && (tok.start as usize) < r.end);
+        let gone = dropped.partition_point(|r| r.end <= tok.start as usize);
+        let gone = dropped.get(gone).is_some_and(|r| r.start <= tok.start as usize);
         let mark = KernelMark {
             range: tok.range(),
             name: m.word(name).to_owned(),
@@ -72,6 +71,7 @@ fn introduces(toks: &[Tok], at: usize) -> Option<(Tok, KernelShape)> {
         let tok = toks[i];
         match tok.kind {
             TokenKind::Directive => {}
+            TokenKind::Word if tok.word == Word::Global => return None,
             TokenKind::Word => {
                 let group = toks.get(i + 1).is_some_and(|t| t.is(b'('));
                 let attribute = matches!(tok.word, Word::Attribute(_) | Word::Macro(MacroKind::Attribute | MacroKind::Empty));
