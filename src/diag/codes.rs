@@ -5,6 +5,7 @@
 
 pub mod engine;
 pub mod skill;
+pub mod source;
 pub mod syntax;
 
 /// A stable diagnostic code such as `K0002`.
@@ -21,7 +22,7 @@ pub struct Entry {
 
 /// All entries, by code.
 pub fn entries() -> Vec<&'static Entry> {
-    let families: &[&'static [Entry]] = &[engine::ENTRIES, skill::ENTRIES, syntax::ENTRIES];
+    let families: &[&'static [Entry]] = &[engine::ENTRIES, skill::ENTRIES, source::ENTRIES, syntax::ENTRIES];
     let mut all: Vec<&Entry> = families.iter().flat_map(|f| f.iter()).collect();
     all.sort_by_key(|e| e.code);
     all
