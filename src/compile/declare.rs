@@ -141,16 +141,22 @@ pub(super) struct Head {
     begin: usize,
     /// Indices of the words directly before a parenthesis.
     callees: Vec<usize>,
+    /// `MACRO(name)(parameters)`: the words of the first pair.
+    given: Vec<usize>,
 }
 
 impl Head {
     pub(super) fn read(text: &str, tokens: &[Token]) -> Head {
         let mut head = Head::default();
         let word = |i: usize| tokens.get(i).filter(|t| t.kind == Kind::Word).map_or("", |t| t.text(text));
-        while word(head.begin) == "template" && tokens.get(head.begin + 1).is_some_and(|t| t.is(b'<')) {
-            head.begin = angle_end(tokens, head.begin + 1);
+        while tokens.get(head.begin).is_some_and(|t| t.kind == Kind::Directive) {
+            head.begin += 1;
         }
-        let mut depth = 0usize;
+        while word(head.begin) == "template" && tokens.get(head.begin + 1).is_some_and(|t| t.is(b'<')) {
+            let Some(end) = angle_end(tokens, head.begin + 1) else { break };
+            head.begin = end;
+        }
+        let (mut depth, mut group) = (0usize, vec![]);
         for i in head.begin..tokens.len() {
             match tokens[i].kind {
                 Kind::Word if depth == 0 => {
@@ -160,12 +166,19 @@ impl Head {
                 Kind::Punct(b'(' | b'[') => {
                     let callee = i.checked_sub(1).map_or("", word);
                     let named = !callee.is_empty() && !ATTRIBUTES.contains(&callee);
+                    if depth == 0 && tokens[i].is(b'(') && i > 0 && tokens[i - 1].is(b')') && head.given.is_empty() {
+                        head.given = std::mem::take(&mut group);
+                    }
+                    if depth == 0 {
+                        group.clear();
+                    }
                     if depth == 0 && tokens[i].is(b'(') && (named || head.operator) {
                         head.calls += 1;
                         head.callees.push(i - 1);
                     }
                     depth += 1;
                 }
+                Kind::Word if depth == 1 && group.len() < 16 => group.push(i),
                 Kind::Punct(b')' | b']') => depth = depth.saturating_sub(1),
                 Kind::Punct(b'=') if depth == 0 && !head.operator => head.assigned = true,
                 Kind::Punct(b':') if depth == 0 && i > 0 && tokens[i - 1].is(b')') => head.init_list = true,
@@ -177,7 +190,7 @@ impl Head {
 }
 
 /// The index after the `>` that closes the `<` at `open`.
-pub(super) fn angle_end(tokens: &[Token], open: usize) -> usize {
+pub(super) fn angle_end(tokens: &[Token], open: usize) -> Option<usize> {
     let (mut angle, mut paren) = (0usize, 0usize);
     for (i, token) in tokens.iter().enumerate().skip(open) {
         match token.kind {
@@ -187,14 +200,14 @@ pub(super) fn angle_end(tokens: &[Token], open: usize) -> usize {
             Kind::Punct(b'>') if paren == 0 && !tokens[i - 1].is(b'-') => {
                 angle = angle.saturating_sub(1);
                 if angle == 0 {
-                    return i + 1;
+                    return Some(i + 1);
                 }
             }
             Kind::Punct(b';') => break,
             _ => {}
         }
     }
-    open + 1
+    None
 }
 
 pub(super) fn plain(kind: ItemKind, token: Token) -> Item {
@@ -290,7 +303,7 @@ pub(super) fn describe(text: &str, tokens: &[Token], body: Body, has_body: bool)
         if head.callees.first() == Some(&head.begin) && body == Body::None {
             (ItemKind::MacroCall, words(head.begin + 1..end))
         } else {
-            item.name = head.callees.last().map_or("", |&i| word(i)).to_owned();
+            item.name = head.given.first().or(head.callees.last()).map_or("", |&i| word(i)).to_owned();
             (ItemKind::Function, function_names(tokens, &head, &words))
         }
     } else {
@@ -351,6 +364,7 @@ fn function_names(tokens: &[Token], head: &Head, words: &Words<'_>) -> BTreeSet<
     if head.operator {
         names.insert("operator".to_owned());
     }
+    names.extend(head.given.iter().flat_map(|&i| words(i..i + 1)));
     for &callee in &head.callees {
         names.extend(words(callee..callee + 1));
         let scope = |i: usize| i >= 2 && tokens[i - 1].is(b':') && tokens[i - 2].is(b':');

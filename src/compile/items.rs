@@ -104,7 +104,17 @@ enum Frame {
     Namespace,
     /// `extern "C" {` is dropped: kernels are found by lowered name, and headers split its braces over two `#ifdef`s.
     ExternC,
-    Conditional,
+    Conditional {
+        /// Where its `#if` stands in the tokens and in the events.
+        token: usize,
+        event: usize,
+    },
+}
+
+impl Frame {
+    fn is_conditional(self) -> bool {
+        matches!(self, Frame::Conditional { .. })
+    }
 }
 
 struct Cutter<'a> {
@@ -151,15 +161,15 @@ impl Cutter<'_> {
             "endif" if self.passed > 0 => self.passed -= 1,
             "else" | "elif" if self.passed > 0 => {}
             "if" | "ifdef" | "ifndef" => {
-                self.open.push(Frame::Conditional);
+                self.open.push(Frame::Conditional { token: self.at - 1, event: self.out.len() });
                 self.out.push(Event::If { start, end });
             }
-            "else" | "elif" | "elifdef" | "elifndef" if self.open.contains(&Frame::Conditional) => {
+            "else" | "elif" | "elifdef" | "elifndef" if self.open.iter().any(|f| f.is_conditional()) => {
                 self.leave_namespaces(start);
                 self.out.push(Event::Else { start, end });
             }
             "endif" => {
-                if let Some(i) = self.open.iter().rposition(|&f| f == Frame::Conditional) {
+                if let Some(i) = self.open.iter().rposition(|f| f.is_conditional()) {
                     self.leave_namespaces(start);
                     self.open.remove(i);
                     self.out.push(Event::Endif { at: start });
@@ -181,7 +191,7 @@ impl Cutter<'_> {
 
     /// Closes the namespaces that were opened after the innermost conditional: their `}` is in another branch.
     fn leave_namespaces(&mut self, at: usize) {
-        let Some(i) = self.open.iter().rposition(|&f| f == Frame::Conditional) else { return };
+        let Some(i) = self.open.iter().rposition(|f| f.is_conditional()) else { return };
         let mut k = i + 1;
         while k < self.open.len() {
             if self.open[k] == Frame::Namespace {
@@ -194,7 +204,7 @@ impl Cutter<'_> {
     }
 
     fn close_brace(&mut self, at: usize) {
-        let Some(i) = self.open.iter().rposition(|&f| f != Frame::Conditional) else { return };
+        let Some(i) = self.open.iter().rposition(|f| !f.is_conditional()) else { return };
         match self.open[i] {
             Frame::Namespace if i + 1 == self.open.len() => {
                 self.open.pop();
@@ -240,8 +250,16 @@ impl Cutter<'_> {
     }
 
     fn item(&mut self) {
-        let first = self.at;
-        let shape = self.measure(first);
+        let mut first = self.at;
+        let mut shape = self.measure(first);
+        while shape.straddles {
+            // An `#else` of a conditional that began before the item stands inside its braces: the item begins there.
+            let Some(&Frame::Conditional { token, event }) = self.open.last() else { break };
+            self.open.pop();
+            self.out.truncate(event);
+            first = token;
+            shape = self.measure(first);
+        }
         self.at = shape.next.max(first + 1);
         let tokens = &self.tokens[first..self.at];
         self.out.push(Event::Item(describe(self.text, tokens, shape.body, shape.has_body)));
@@ -249,7 +267,7 @@ impl Cutter<'_> {
 
     /// Walks from the first token of an item to its end.
     fn measure(&self, first: usize) -> Shape {
-        let mut shape = Shape { has_body: false, body: Body::None, next: self.tokens.len() };
+        let mut shape = Shape { has_body: false, body: Body::None, next: self.tokens.len(), straddles: false };
         let (mut brace, mut paren, mut opened) = (0usize, 0usize, 0usize);
         let mut conditions: Vec<(usize, usize)> = vec![];
         let mut skipped: Option<usize> = None;
@@ -268,6 +286,12 @@ impl Cutter<'_> {
                     return shape;
                 }
                 match key {
+                    "else" | "elif" | "endif" if conditions.is_empty() => {
+                        shape.straddles = self.open.last().is_some_and(|f| f.is_conditional());
+                        if shape.straddles {
+                            return shape;
+                        }
+                    }
                     "if" | "ifdef" | "ifndef" => conditions.push((brace, paren)),
                     "else" | "elif" if skipped.is_none() => {
                         // Only the first branch counts: later ones may open the same brace again.
@@ -354,7 +378,7 @@ impl Cutter<'_> {
         while let Some(frame) = self.open.pop() {
             match frame {
                 Frame::Namespace => self.out.push(Event::Close { at }),
-                Frame::Conditional => self.out.push(Event::Endif { at }),
+                Frame::Conditional { .. } => self.out.push(Event::Endif { at }),
                 Frame::ExternC => {}
             }
         }
@@ -366,4 +390,6 @@ struct Shape {
     has_body: bool,
     body: Body,
     next: usize,
+    /// Whether a branch of a conditional around it ends inside it.
+    straddles: bool,
 }

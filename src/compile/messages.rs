@@ -45,7 +45,7 @@ pub fn parse(log: &str) -> Vec<Message> {
 
 fn head(line: &str) -> Option<Message> {
     let (place, severity, text) = split_severity(line)?;
-    let place = place.trim_end_matches(':').trim();
+    let place = place.trim().trim_end_matches([':', ';']).trim_end();
     let (file, line, column) = location(place);
     let text = text.trim().to_owned();
     if text.is_empty() || (file.is_none() && !place.is_empty() && !is_tool(place)) {

@@ -217,7 +217,7 @@ impl<'a> Reach<'a> {
             || item.head.iter().any(|w| is_marker(w) || self.markers.contains(w.as_str()) || looks_like_marker(w));
         match item.kind {
             ItemKind::Function => marked(),
-            ItemKind::Variable => marked() || item.head.contains("const"),
+            ItemKind::Variable => marked() || item.head.contains("const") || item.head.contains("texture"),
             ItemKind::MacroCall => item.uses.iter().any(|w| self.by_name.contains_key(w.as_str())) && !item.launches,
             _ => true,
         }
@@ -446,7 +446,7 @@ fn instantiations(program: &Program, kernel: &str, qualified: &str) -> Vec<Strin
             continue;
         }
         let window = tokens.get(i + 1..(i + 130).min(tokens.len())).unwrap_or(&[]);
-        let end = angle_end(window, 0);
+        let Some(end) = angle_end(window, 0) else { continue };
         let (Some(open), Some(close)) = (window.first(), end.checked_sub(1).and_then(|k| window.get(k))) else {
             continue;
         };
