@@ -164,7 +164,8 @@ impl Head {
                     head.operator |= word(i) == "operator";
                 }
                 Kind::Punct(b'(' | b'[') => {
-                    let callee = i.checked_sub(1).map_or("", word);
+                    let at = callee_before(tokens, i);
+                    let callee = at.map_or("", word);
                     let named = !callee.is_empty() && !ATTRIBUTES.contains(&callee);
                     if depth == 0 && tokens[i].is(b'(') && i > 0 && tokens[i - 1].is(b')') && head.given.is_empty() {
                         head.given = std::mem::take(&mut group);
@@ -174,7 +175,7 @@ impl Head {
                     }
                     if depth == 0 && tokens[i].is(b'(') && (named || head.operator) {
                         head.calls += 1;
-                        head.callees.push(i - 1);
+                        head.callees.extend(at);
                     }
                     depth += 1;
                 }
@@ -187,6 +188,25 @@ impl Head {
         }
         head
     }
+}
+
+/// The token that the parenthesis at `open` calls: the one before it, or before `<..>` in `f<float>(`.
+fn callee_before(tokens: &[Token], open: usize) -> Option<usize> {
+    let last = open.checked_sub(1)?;
+    if !tokens[last].is(b'>') {
+        return Some(last);
+    }
+    let mut depth = 0usize;
+    for i in (last.saturating_sub(64)..=last).rev() {
+        match tokens[i].kind {
+            Kind::Punct(b'>') => depth += 1,
+            Kind::Punct(b'<') if depth <= 1 => return i.checked_sub(1),
+            Kind::Punct(b'<') => depth -= 1,
+            Kind::Punct(b';' | b'{' | b'}') => break,
+            _ => {}
+        }
+    }
+    Some(last)
 }
 
 /// The index after the `>` that closes the `<` at `open`.

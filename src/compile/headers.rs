@@ -52,6 +52,12 @@ pub fn classify(name: &str) -> Header {
     if is_host(name) { Header::Host } else { Header::Unknown }
 }
 
+/// Device headers that a host header brings along.
+pub fn brings(name: &str) -> &'static [&'static str] {
+    let libraries = ["cublas", "cudnn", "cusparse", "cusolver", "ATen/", "torch/", "cutlass/", "cute/", "c10/"];
+    if libraries.iter().any(|l| name.starts_with(l)) { &["cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h"] } else { &[] }
+}
+
 /// Whether one of `words` needs a header with these names. A name matches as part of a word, `cuda`, `nv` and `cub`
 /// only as the whole of it.
 pub fn needed(names: &[&str], words: &BTreeSet<String>) -> bool {

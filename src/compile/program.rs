@@ -57,6 +57,8 @@ pub(super) struct Program {
     pub entries: Vec<Entry>,
     /// Includes that are neither known nor files of the project.
     pub missing: BTreeSet<String>,
+    /// Device headers that left-out headers would have brought along.
+    pub brought: BTreeSet<&'static str>,
     /// Whether the unit was cut off because it is too large.
     pub overflow: bool,
 }
@@ -67,7 +69,13 @@ const MAX_DEPTH: usize = 40;
 
 impl Program {
     pub fn load(name: &str, text: &str, headers: &dyn HeaderSource) -> Program {
-        let mut program = Program { files: vec![], entries: vec![], missing: BTreeSet::new(), overflow: false };
+        let mut program = Program {
+            files: vec![],
+            entries: vec![],
+            missing: BTreeSet::new(),
+            brought: BTreeSet::new(),
+            overflow: false,
+        };
         let mut loader = Loader { program: &mut program, headers, open: vec![], seen: BTreeSet::new(), bytes: 0 };
         loader.file(name.to_owned(), text.to_owned(), 0);
         program
@@ -164,6 +172,7 @@ impl Loader<'_> {
     fn include(&mut self, from: &str, file: usize, item: Item, depth: usize) {
         let ItemKind::Include { name, angled } = &item.kind else { return };
         let known = headers::classify(name);
+        self.program.brought.extend(headers::brings(name));
         let found = if *angled && known != Header::Unknown { None } else { self.headers.open(from, name, *angled) };
         match (found, known) {
             (Some(header), _) if self.seen.contains(&header.path) => {}

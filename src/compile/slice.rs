@@ -5,6 +5,7 @@
 //! piece stands after a `#line`, so that messages and `-lineinfo` speak of the user's file. Reaching by name keeps too
 //! much rather than too little; host functions and host variables are never kept.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -301,7 +302,7 @@ impl<'a> Reach<'a> {
                 Event::Item(item) if self.kept[i] => {
                     files.insert(entry.file);
                     self.line(i, item.start, &mut body);
-                    body.push_str(program.text(i, item.start, item.end));
+                    body.push_str(&plain_lambdas(program.text(i, item.start, item.end)));
                     body.push('\n');
                 }
                 Event::Open { start, end, .. } | Event::If { start, end } if self.kept[i] => {
@@ -318,6 +319,9 @@ impl<'a> Reach<'a> {
                 Event::Endif { .. } if group_kept => body.push_str("#endif\n"),
                 _ => {}
             }
+        }
+        for name in &program.brought {
+            self.include(name, &words, &mut included)?;
         }
         let mut text = self.prelude(&words, included);
         text.push_str(&body);
@@ -355,9 +359,10 @@ impl<'a> Reach<'a> {
         if using_std {
             // A bare `min` or `sqrt` finds the compiler's own at global scope.
             let bare = words.iter().filter(|w| !self.by_name.contains_key(w.as_str()));
-            members.extend(
-                bare.filter(|w| headers::cuda_std(w).is_some() && *w != "size" || **w == "numeric_limits").cloned(),
-            );
+            let common = |w: &str| matches!(w, "array" | "tuple" | "pair" | "complex" | "make_pair" | "make_tuple");
+            let piece =
+                |w: &str| standard::is_piece(w) && !matches!(w, "min" | "max" | "swap" | "move" | "byte" | "clamp");
+            members.extend(bare.filter(|w| common(w) || piece(w)).cloned());
         }
         let unsupplied = members.iter().filter(|m| !standard::supplies(m));
         let extra: BTreeSet<String> =
@@ -366,6 +371,10 @@ impl<'a> Reach<'a> {
         let cccl = |h: &String| ["cuda/", "cub/", "thrust/"].iter().any(|p| h.starts_with(p));
         included.extend(extra.iter().cloned());
         let has_cccl = included.iter().any(cccl);
+        if has_cccl {
+            let pieces = members.iter().filter(|m| standard::is_piece(m));
+            included.extend(pieces.filter_map(|m| standard::cuda_std_instead(m)).map(|h| format!("cuda/std/{h}")));
+        }
         let mut out = format!("#line 1 \"{PRELUDE}\"\n");
         if !has_cccl && included.iter().any(|h| h.starts_with("cooperative_groups")) {
             // With it the header brings its own few traits instead of a second's worth of `cuda/std`.
@@ -378,7 +387,7 @@ impl<'a> Reach<'a> {
             out.push_str("namespace std {}\n");
         }
         out.push_str(&standard::prelude(words, &members, &defined, has_cccl));
-        if !extra.is_empty() {
+        if has_cccl && !members.is_empty() {
             out.push_str("namespace std { using namespace cuda::std; }\n");
         }
         out
@@ -393,6 +402,24 @@ impl<'a> Reach<'a> {
         let _ = writeln!(out, "#line {line} \"{name}\"");
         out.extend(std::iter::repeat_n(' ', if column <= 200 { column } else { 0 }));
     }
+}
+
+/// The text with the annotations of lambdas blanked: NVRTC refuses `[=] __device__ (..)`, where the annotation says
+/// nothing that the enclosing function does not say.
+fn plain_lambdas(text: &str) -> Cow<'_, str> {
+    if !text.contains(']') || !(text.contains("__device__") || text.contains("__host__")) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = Cow::Borrowed(text);
+    let mut after_capture = false;
+    for token in lex::tokens(text) {
+        let annotation = matches!(token.text(text), "__device__" | "__host__");
+        if after_capture && annotation {
+            out.to_mut().replace_range(token.start..token.end, &" ".repeat(token.end - token.start));
+        }
+        after_capture = token.is(b']') || (after_capture && annotation);
+    }
+    out
 }
 
 /// Namespaces that only ever come from a header of another project.
@@ -443,6 +470,9 @@ fn instantiations(program: &Program, kernel: &str, qualified: &str) -> Vec<Strin
             || token.text(&file.text) != kernel
             || !tokens.get(i + 1).is_some_and(|t| t.is(b'<'))
         {
+            continue;
+        }
+        if [2, 3].iter().all(|&k| tokens.get(i + k).is_some_and(|t| t.is(b'<'))) {
             continue;
         }
         let window = tokens.get(i + 1..(i + 130).min(tokens.len())).unwrap_or(&[]);

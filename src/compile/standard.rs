@@ -26,7 +26,8 @@ pub fn prelude(words: &BTreeSet<String>, members: &BTreeSet<String>, defined: &B
     } else if ints {
         out.push_str("#include <cuda/std/cstdint>\n");
     }
-    for piece in PIECES.iter().filter(|p| asked(p)) {
+    // Two sets of the same names would be ambiguous: beside `cuda/std` headers, `cuda/std` supplies them all.
+    for piece in PIECES.iter().filter(|p| !cccl && asked(p)) {
         out.push_str(piece.text);
     }
     for (name, value) in MACROS.iter().filter(|(n, _)| words.contains(*n) && !defined.contains(*n)) {
@@ -43,9 +44,39 @@ pub fn prelude(words: &BTreeSet<String>, members: &BTreeSet<String>, defined: &B
     out
 }
 
+/// Whether a piece of this file defines `std::name`.
+pub fn is_piece(name: &str) -> bool {
+    PIECES.iter().any(|p| p.std && p.names.contains(&name))
+}
+
 /// Whether `std::name` is supplied here.
 pub fn supplies(name: &str) -> bool {
-    PIECES.iter().any(|p| p.std && p.names.contains(&name)) || GLOBALS.contains(&name) || INTEGERS.names.contains(&name)
+    is_piece(name) || GLOBALS.contains(&name) || INTEGERS.names.contains(&name)
+}
+
+/// The `cuda/std` header that supplies what a piece of this file supplies.
+pub fn cuda_std_instead(name: &str) -> Option<&'static str> {
+    let traits = [
+        "integral",
+        "float",
+        "same",
+        "type",
+        "enable",
+        "conditional",
+        "remove",
+        "is_",
+        "add_",
+        "bool",
+        "true",
+        "false",
+    ];
+    match name {
+        "numeric_limits" => Some("limits"),
+        "min" | "max" | "clamp" => Some("algorithm"),
+        "move" | "forward" | "swap" | "declval" => Some("utility"),
+        "nullptr_t" | "byte" => Some("cstddef"),
+        _ => traits.iter().any(|t| name.starts_with(t)).then_some("type_traits"),
+    }
 }
 
 /// On Linux `int64_t` is `long`, and overload resolution sees the difference.
