@@ -1,3 +1,4 @@
+pub mod compile;
 pub mod diag;
 pub mod edit;
 pub mod ir;
