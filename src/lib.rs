@@ -2,10 +2,7 @@ pub mod compile;
 pub mod diag;
 pub mod edit;
 pub mod ir;
-<<<<<<< HEAD
-pub mod skill;
-=======
 pub mod project;
->>>>>>> mask
+pub mod skill;
 pub mod source;
 pub mod syntax;

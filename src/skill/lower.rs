@@ -370,8 +370,7 @@ impl Lower<'_> {
     }
 
     fn condition(&mut self, raw: RawCondition) -> Condition {
-        let mut condition =
-            Condition { label: raw.label, test: raw.test, because: None, guard: None, span: raw.span };
+        let mut condition = Condition { label: raw.label, test: raw.test, because: None, guard: None, span: raw.span };
         for modifier in raw.modifiers {
             match modifier {
                 Modifier::Because(text) => {

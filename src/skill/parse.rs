@@ -167,7 +167,8 @@ fn layout_problem(file: FileId, text: &str, (problem, start, end): &(LayoutProbl
             .at(span, "more clauses follow it")
             .next("remove it, or move it to the end of the skill"),
         LayoutProblem::UnknownClause { word, near } => {
-            let problem = Diagnostic::error(Code(104), format!("there is no clause `{word}`")).at(span, "unknown clause");
+            let problem =
+                Diagnostic::error(Code(104), format!("there is no clause `{word}`")).at(span, "unknown clause");
             match near {
                 Some(near) => problem.next(format!("did you mean `{near}`?")),
                 None => problem
@@ -189,9 +190,10 @@ fn layout_problem(file: FileId, text: &str, (problem, start, end): &(LayoutProbl
 
 /// `None` where the layout pass has named the cause already.
 fn syntax_problem(error: &SyntaxError, earlier: &[Diagnostic]) -> Option<Diagnostic> {
-    let known = earlier.iter().filter_map(|p| p.primary()).any(|s| {
-        s.overlaps(error.span) || (error.span.is_empty() && s.contains(error.span))
-    });
+    let known = earlier
+        .iter()
+        .filter_map(|p| p.primary())
+        .any(|s| s.overlaps(error.span) || (error.span.is_empty() && s.contains(error.span)));
     let unclosed = error.found.is_none() && earlier.iter().any(|p| p.code == Code(103));
     if known || unclosed {
         return None;

@@ -215,7 +215,9 @@ impl<'a> Context<'a> {
     /// Notes an error, unless it follows so closely on another that it is most likely its echo.
     pub fn error(&mut self, error: ParseError<usize, Tok<'a>, Never>, resumed: usize) {
         let (start, end, found, expected) = match error {
-            ParseError::UnrecognizedToken { token: (start, token, end), expected } => (start, end, Some(token), expected),
+            ParseError::UnrecognizedToken { token: (start, token, end), expected } => {
+                (start, end, Some(token), expected)
+            }
             ParseError::ExtraToken { token: (start, token, end) } => (start, end, Some(token), vec![]),
             ParseError::UnrecognizedEof { location, expected } => (location, location, None, expected),
             ParseError::InvalidToken { location } => (location, location, None, vec![]),

@@ -257,7 +257,8 @@ impl<'a> Types<'a> {
                 None => self.bad_keyword(keyword, predicate, signature, "not one of its keywords"),
             },
             Keywords::LoopPositions => {
-                let is_loop = matches!(self.lookup(&keyword.node), Some(ValueType::Anchor(set)) if set.contains(Surface::Loop));
+                let is_loop =
+                    matches!(self.lookup(&keyword.node), Some(ValueType::Anchor(set)) if set.contains(Surface::Loop));
                 if !is_loop {
                     return self.bad_keyword(keyword, predicate, signature, "not a loop that `match` binds");
                 }

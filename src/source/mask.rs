@@ -281,7 +281,10 @@ pub fn includes(text: &str) -> Vec<Include> {
     if memchr::memmem::find(text.as_bytes(), b"include").is_none() {
         return vec![];
     }
-    tokens::Scanner::new(text).filter(|t| t.kind == TokenKind::Directive).filter_map(|t| read_include(text, t)).collect()
+    tokens::Scanner::new(text)
+        .filter(|t| t.kind == TokenKind::Directive)
+        .filter_map(|t| read_include(text, t))
+        .collect()
 }
 
 fn name_words(text: &str, raw: &[Token], local: &MacroTable, global: &MacroTable) -> Vec<Tok> {

@@ -144,19 +144,12 @@ impl Angles<'_, '_, '_> {
         self.m.replace(range, What::TypeArgument);
     }
 
-<<<<<<< HEAD
-    /// Whether the list with the argument at `from` belongs to a declaration: a type stands in front of its name.
-    fn declares(&self, from: usize) -> bool {
-        let Some(before) = from.checked_sub(3).and_then(|j| self.at(j)) else { return false };
-        before.is_word() && !matches!(before.word, Word::Keyword | Word::Lead | Word::Case)
-            || before.is(b'*')
-            || before.is(b'>')
-=======
     /// Whether the list that opens at `open` belongs to a declaration: a type stands in front of its name.
     fn declares(&self, open: usize) -> bool {
         let Some(before) = open.checked_sub(2).and_then(|j| self.at(j)) else { return false };
-        before.is_word() && !matches!(before.word, Word::Keyword | Word::Lead | Word::Case) || before.is(b'*') || before.is(b'>')
->>>>>>> mask
+        before.is_word() && !matches!(before.word, Word::Keyword | Word::Lead | Word::Case)
+            || before.is(b'*')
+            || before.is(b'>')
     }
 
     /// The `>` that closes `<` at `i`, with whether `&&` or `||` stands between, and whether a type does.
@@ -278,8 +271,11 @@ impl Angles<'_, '_, '_> {
         // `>>` is a shift: both halves change, or neither.
         let pair = self.at(i + 1).is_some_and(|t| t.is(b'>') && t.start == self.k[i].tok.end);
         let next = self.at(i + 1 + usize::from(pair));
-        let closes_launch = (i.saturating_sub(2)..=i).any(|j| (j..j + 3).all(|n| self.at(n).is_some_and(|t| t.is(b'>'))));
-        if closes_launch || next.is_some_and(|t| matches!(t.kind, TokenKind::Number | TokenKind::Text | TokenKind::Char)) {
+        let closes_launch =
+            (i.saturating_sub(2)..=i).any(|j| (j..j + 3).all(|n| self.at(n).is_some_and(|t| t.is(b'>'))));
+        if closes_launch
+            || next.is_some_and(|t| matches!(t.kind, TokenKind::Number | TokenKind::Text | TokenKind::Char))
+        {
             self.closer[i + usize::from(pair)] = true;
             return;
         }

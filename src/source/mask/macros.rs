@@ -101,7 +101,10 @@ impl MacroTable {
         let body = text.get(define.body.clone()).unwrap_or("");
         let kind = self.classify(body, define.params.as_deref(), base);
         let body = if body.len() <= BODY_LIMIT { body } else { "" };
-        self.insert(define.name.clone(), Macro { kind, params: define.params.clone(), body: body.into(), ambiguous: false });
+        self.insert(
+            define.name.clone(),
+            Macro { kind, params: define.params.clone(), body: body.into(), ambiguous: false },
+        );
     }
 
     fn insert(&mut self, name: String, new: Macro) {
@@ -179,14 +182,7 @@ impl MacroTable {
             for name in names {
                 let Some(m) = self.macros.get(name) else { continue };
                 let open = matches!(m.kind, MacroKind::Value | MacroKind::Expression);
-<<<<<<< HEAD
-                if open
-                    && !m.body.is_empty()
-                    && m.body.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
-                {
-=======
                 if open && m.body.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_') {
->>>>>>> mask
                     let kind = self.classify(&m.body, m.params.as_deref(), base);
                     if kind != m.kind {
                         changed.push((name, kind));
@@ -251,7 +247,9 @@ impl MacroTable {
         match first {
             Word::Control if is_head(body, tokens) => MacroKind::Loop,
             Word::Control | Word::Lead | Word::Case => MacroKind::Statement,
-            Word::Macro(MacroKind::Loop) if text(1) == "(" && skip_group(body, tokens, 1) == tokens.len() => MacroKind::Loop,
+            Word::Macro(MacroKind::Loop) if text(1) == "(" && skip_group(body, tokens, 1) == tokens.len() => {
+                MacroKind::Loop
+            }
             Word::Macro(MacroKind::Statement) => MacroKind::Statement,
             _ if matches!(text(0), "{" | ";") || last == ";" || last == "}" => MacroKind::Statement,
             // A block in parentheses is an expression, a semicolon outside any is none.

@@ -127,7 +127,9 @@ impl Rules<'_, '_, '_> {
             }
             Word::Keyword if self.m.word(tok) == "new" => self.new_array(i),
             // The grammar takes `__restrict` only behind a star, but `restrict` anywhere.
-            Word::Qualifier if self.m.word(tok) == "__restrict" && !prev.is(b'*') && self.m.write(tok.range(), "restrict") => {
+            Word::Qualifier
+                if self.m.word(tok) == "__restrict" && !prev.is(b'*') && self.m.write(tok.range(), "restrict") =>
+            {
                 self.m.replace(tok.range(), What::Keyword);
             }
             Word::Upper => return self.unknown(i),
@@ -194,22 +196,17 @@ impl Rules<'_, '_, '_> {
             end = self.behind_group(i + 1);
         }
         let after = self.at(end);
-<<<<<<< HEAD
         let listed =
             (prev.is(b'(') || prev.is(b',') || prev.is(b'<')) && (after.is(b')') || after.is(b',') || after.is(b'>'));
-        let called = found.kind == MacroKind::Empty && after.is(b';') && self.k[i].start;
+        // A call that expands to nothing is left as the call it looks like.
+        let called = found.kind == MacroKind::Empty
+            && (found.params.is_some() && !after.is_word() || after.is(b';') && self.k[i].start);
         if listed
             || called
             || prev.is(b'.')
             || prev.is(b'=')
             || matches!(prev.word, Word::Record | Word::Enum | Word::Namespace) && !after.is_word()
         {
-=======
-        let listed = (prev.is(b'(') || prev.is(b',') || prev.is(b'<')) && (after.is(b')') || after.is(b',') || after.is(b'>'));
-        // A call that expands to nothing is left as the call it looks like.
-        let called = found.kind == MacroKind::Empty && (found.params.is_some() && !after.is_word() || after.is(b';') && self.k[i].start);
-        if listed || called || prev.is(b'.') || prev.is(b'=') || matches!(prev.word, Word::Record | Word::Enum | Word::Namespace) && !after.is_word() {
->>>>>>> mask
             return end;
         }
         let span = self.span(i, end);
@@ -350,7 +347,8 @@ impl Rules<'_, '_, '_> {
         if same_line && matches!(next.word, Word::Plain | Word::Upper) {
             return i + 1;
         }
-        if (self.k[i].start || self.fresh == i) && self.k[i].scope == Scope::Block && (next.is_word() || next.is(b'}')) {
+        if (self.k[i].start || self.fresh == i) && self.k[i].scope == Scope::Block && (next.is_word() || next.is(b'}'))
+        {
             self.fresh = i + 1;
             let gap = self.m.str(tok.end as usize..next.start as usize).as_bytes();
             match gap.iter().take_while(|&&b| b != b'/' && b != b'#').position(|&b| matches!(b, b' ' | b'\t' | b'\r')) {
@@ -416,15 +414,11 @@ impl Rules<'_, '_, '_> {
         } else if named && self.ends_lambda_capture(i) {
             return self.attribute_like(i, i + 1);
         }
-<<<<<<< HEAD
         if start
             && matches!(scope, Scope::File | Scope::Class | Scope::Block)
             && self.alone_on_line(i)
-            && (next.is_word() || next.is(b'}'))
+            && (next.is_word() || next.is(b'}') || i + 1 == self.k.len())
         {
-=======
-        if start && matches!(scope, Scope::File | Scope::Class | Scope::Block) && self.alone_on_line(i) && (next.is_word() || next.is(b'}') || i + 1 == self.k.len()) {
->>>>>>> mask
             self.blank(tok.range(), What::OpaqueCall);
         }
         i + 1
@@ -470,7 +464,8 @@ impl Rules<'_, '_, '_> {
     fn alone_on_line(&self, i: usize) -> bool {
         let (tok, prev, next) = (self.at(i), self.before(i), self.at(i + 1));
         let newline = |a: usize, b: usize| memchr::memchr(b'\n', self.m.str(a..b).as_bytes()).is_some();
-        (i == 0 || newline(prev.end as usize, tok.start as usize)) && (i + 1 == self.k.len() || newline(tok.end as usize, next.start as usize))
+        (i == 0 || newline(prev.end as usize, tok.start as usize))
+            && (i + 1 == self.k.len() || newline(tok.end as usize, next.start as usize))
     }
 }
 

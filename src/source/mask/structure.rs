@@ -99,7 +99,6 @@ struct Walker<'m, 't, 'k> {
 }
 
 pub fn run(m: &mut Masker<'_>, toks: &[Tok]) -> Vec<Kept> {
-<<<<<<< HEAD
     let root = Node {
         parent: 0,
         depth: 0,
@@ -127,13 +126,8 @@ pub fn run(m: &mut Masker<'_>, toks: &[Tok]) -> Vec<Kept> {
         groups: vec![],
         dropped: vec![],
         kept: Vec::with_capacity(toks.len()),
+        later: vec![],
     };
-=======
-    let root = Node { parent: 0, depth: 0, scope: Scope::File, open: 0, callee: None, control: false, head: Head::default(), resumes: false };
-    let state = State { node: 0, prev: None, boundary: true, start: true, prev_start: false, closed: None, head: Head::default() };
-    let mut walker =
-        Walker { m, toks, nodes: vec![root], state, groups: vec![], dropped: vec![], kept: Vec::with_capacity(toks.len()), later: vec![] };
->>>>>>> mask
     for i in 0..toks.len() {
         match toks[i].kind {
             TokenKind::Directive => walker.directive(i),
