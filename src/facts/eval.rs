@@ -41,7 +41,14 @@ impl Walker<'_> {
                 Value::Truth(Truth { formula, uniform: true, because: Because::nothing() })
             }
             ExprKind::Float(_) | ExprKind::Str(_) | ExprKind::Null | ExprKind::This | ExprKind::Lambda(_) => Value::Other,
-            ExprKind::Var(v) => self.variable(*v, expr.span),
+            ExprKind::Var(v) => {
+                // A shared or global scalar, or a reference.
+                if self.by_access.contains_key(&id) {
+                    let pointer = self.scalar_place(*v);
+                    self.touch(id, pointer.as_ref(), false);
+                }
+                self.variable(*v, expr.span)
+            }
             ExprKind::Name(n) => self.name(n, id),
             ExprKind::Builtin(b) => builtin(*b),
             ExprKind::Unary { op, operand } => self.unary(*op, *operand),
@@ -50,7 +57,7 @@ impl Walker<'_> {
             ExprKind::Increment { target, delta, prefix } => self.increment(*target, *delta, *prefix, expr.span),
             ExprKind::Index { .. } | ExprKind::Deref(_) => {
                 let pointer = self.eval_place(id);
-                self.touch(id, pointer.as_ref());
+                self.touch(id, pointer.as_ref(), false);
                 match pointer.map(|p| p.pointee.clone()) {
                     // An inner array decays; no memory is read.
                     Some(Type::Array { .. }) => self.decayed(id),
@@ -107,7 +114,7 @@ impl Walker<'_> {
         int(Poly::constant(v), ty, Because::nothing())
     }
 
-    fn variable(&mut self, v: VarId, span: Span) -> Value {
+    pub(super) fn variable(&mut self, v: VarId, span: Span) -> Value {
         let f = self.f;
         let var = f.var(v);
         if let Type::Array { elem, .. } = &var.ty
@@ -595,7 +602,20 @@ impl Walker<'_> {
     /// A store to something that is not a plain local variable.
     fn store_elsewhere(&mut self, target: ExprId, span: Span) {
         let pointer = self.eval_place(target);
-        self.touch(target, pointer.as_ref());
+        // `x[i].y = ..` may be listed under `x[i]`; a local variable is no memory.
+        let mut listed = target;
+        while !self.by_access.contains_key(&listed)
+            && let ExprKind::Member { base, arrow: false, .. } = self.f.kind_of(listed)
+        {
+            listed = *base;
+        }
+        let is_local = matches!(root(self.f, target), Root::Var(v, _) if self.f.var(v).kind == VarKind::Local
+            && !matches!(self.f.var(v).ty, Type::Reference(_) | Type::Array { .. }));
+        if self.by_access.contains_key(&listed) {
+            self.touch(listed, pointer.as_ref(), true);
+        } else if !is_local {
+            self.touch(target, pointer.as_ref(), true);
+        }
         match root(self.f, target) {
             Root::Memory => {}
             Root::Var(v, _) => {
@@ -664,7 +684,7 @@ impl Walker<'_> {
                 }
                 None
             }
-            ExprKind::Var(_) => None,
+            ExprKind::Var(v) => self.scalar_place(*v),
             ExprKind::Cast { operand, ty: Type::Reference(_), .. } => {
                 self.eval_place(*operand);
                 None
@@ -676,6 +696,19 @@ impl Walker<'_> {
         }
     }
 
+    /// The memory of a variable that is no array: itself its root, for those that live in memory.
+    fn scalar_place(&self, v: VarId) -> Option<PointerValue> {
+        let var = self.f.var(v);
+        let in_memory = matches!(var.kind, VarKind::Shared | VarKind::Global | VarKind::Constant);
+        (in_memory && matches!(var.ty, Type::Scalar(_) | Type::Vector { .. })).then(|| PointerValue {
+            root: v,
+            offset: Poly::zero(),
+            modular: false,
+            pointee: var.ty.clone(),
+            because: Because::at(var.name_span, format!("`{}`", var.name)),
+        })
+    }
+
     /// What is indexed: a pointer, or an array inside another, which is not read.
     fn eval_base(&mut self, base: ExprId) -> Option<PointerValue> {
         if matches!(self.f.kind_of(base), ExprKind::Index { .. } | ExprKind::Deref(_)) {
@@ -684,7 +717,7 @@ impl Walker<'_> {
                 Type::Array { elem, .. } => Some(PointerValue { pointee: *elem, ..p }),
                 _ => {
                     // A pointer read from memory.
-                    self.touch(base, Some(&p));
+                    self.touch(base, Some(&p), false);
                     None
                 }
             };
@@ -745,14 +778,14 @@ impl Walker<'_> {
     }
 
     /// Writes down that memory is read or written at `id`.
-    fn touch(&mut self, id: ExprId, pointer: Option<&PointerValue>) {
+    fn touch(&mut self, id: ExprId, pointer: Option<&PointerValue>, writes: bool) {
         if self.quiet > 0 {
             return;
         }
         let span = self.f.expr(id).span;
         let Some(access) = self.by_access.get(&id).copied() else {
-            if !matches!(pointer, Some(PointerValue { pointee: Type::Array { .. }, .. })) {
-                self.event(EventKind::Unlisted, span);
+            if writes || !matches!(pointer, Some(PointerValue { pointee: Type::Array { .. }, .. })) {
+                self.event(if writes { EventKind::Unlisted } else { EventKind::Read }, span);
             }
             return;
         };
@@ -796,13 +829,13 @@ impl Walker<'_> {
         }
         if arrow {
             self.eval(base);
-            self.touch(id, None);
+            self.touch(id, None, false);
         } else {
             let place = self.eval_place(base);
             if self.by_access.contains_key(&base) {
-                self.touch(base, place.as_ref());
+                self.touch(base, place.as_ref(), false);
             } else {
-                self.touch(id, None);
+                self.touch(id, None, false);
             }
         }
         self.fresh_of_type(&expr.ty, false, because)
@@ -835,18 +868,22 @@ impl Walker<'_> {
         let name = callee.rsplit("::").next().unwrap_or(callee);
         match effect {
             CallEffect::Pure => {
-                if let ("min" | "max", [Value::Int(a), Value::Int(b)]) = (name, values.as_slice()) {
+                let own = self.scope.program.units.iter().flat_map(|u| &u.functions).any(|g| g.name == name);
+                if let ("min" | "max", [Value::Int(a), Value::Int(b)], false) = (name, values.as_slice(), own) {
                     return self.extreme(name, a.clone(), b.clone());
                 }
                 if name == "dim3" {
                     return self.dim3_of(&values);
                 }
-                let own = self.scope.program.units.iter().flat_map(|u| &u.functions).any(|g| g.name == name);
                 let varies = own || VARYING.contains(&name) || name.starts_with("__shfl") || name.starts_with("__ballot");
                 self.fresh_of_type(&expr.ty, uniform && !varies, because)
             }
             CallEffect::Reads => {
-                self.event(EventKind::Unlisted, expr.span);
+                let pointer = match values.first() {
+                    Some(Value::Pointer(p)) => Some(p.clone()),
+                    _ => None,
+                };
+                self.touch(id, pointer.as_ref(), false);
                 self.fresh_of_type(&expr.ty, false, because)
             }
             CallEffect::Barrier(kind) => {

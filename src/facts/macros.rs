@@ -59,6 +59,11 @@ impl Macros {
         found
     }
 
+    /// Whether any macro of the file may expand to something with this name in it.
+    pub fn any_mentions(&self, name: &str) -> bool {
+        self.bodies.values().any(|words| words.contains(name))
+    }
+
     /// A keyword, a builtin or one of `names` that is a macro in this file.
     pub fn shadows<'a>(&self, names: impl Iterator<Item = &'a str>) -> Option<String> {
         let reserved = RESERVED.iter().copied();

@@ -62,8 +62,10 @@ pub struct Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
     Access(AccessId),
-    /// A write or read of memory that is no access surface.
+    /// A write of memory that is no access surface.
     Unlisted,
+    /// A read of memory that is no access surface.
+    Read,
     Atomic,
     Barrier(BarrierKind),
     Fence,

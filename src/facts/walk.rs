@@ -384,12 +384,13 @@ impl<'a> Walker<'a> {
         let mut ends = vec![];
         for (_, block) in arms {
             self.restore(&start, false);
+            self.conditions.push((span, None));
             self.block(block);
+            self.conditions.pop();
             ends.push(self.snapshot());
         }
         // Without an `#else` no arm may be compiled.
         ends.push(start.clone());
-        let _ = span;
         self.join(&start, &ends, true);
     }
 
