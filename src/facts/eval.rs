@@ -1034,7 +1034,7 @@ impl Walker<'_> {
 
     fn launch(&mut self, n: u32) -> Value {
         let Some(launch) = self.scope.unit.launches.get(n as usize) else { return Value::Other };
-        let mut shape = |w: &mut Self, e: Option<ExprId>| {
+        let shape = |w: &mut Self, e: Option<ExprId>| {
             let v = w.eval(e?);
             let v = if let Value::Int(_) = v { w.dim3_of(&[v]) } else { v };
             match v {

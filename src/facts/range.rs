@@ -150,7 +150,7 @@ impl Known {
 
     /// States `poly == 0`.
     pub fn assume_zero(&mut self, poly: Poly, because: Because) {
-        if let Some((inner, modulus, residue)) = as_congruence(&poly) {
+        if let Some((inner, modulus, residue)) = as_congruence(&poly).or_else(|| remainder_is(&poly)) {
             self.assume_congruent(inner, modulus, residue, because.clone());
         }
         if let Some(negated) = poly.neg() {
@@ -564,6 +564,23 @@ fn as_congruence(poly: &Poly) -> Option<(Poly, i128, i128)> {
             if let Some(r) = rest.as_constant() {
                 return Some(((**inner).clone(), *d, (-r).rem_euclid(*d)));
             }
+        }
+    }
+    None
+}
+
+/// Reads `n % d - c == 0` with C's remainder: `n = c (mod d)` whatever the signs. The converse does not hold.
+fn remainder_is(poly: &Poly) -> Option<(Poly, i128, i128)> {
+    for sign in [1, -1] {
+        let p = poly.scale(sign)?;
+        let c = p.constant_term();
+        let rest = p.offset(c.checked_neg()?)?;
+        if let Some(Atom::Fun(name, args)) = rest.as_atom()
+            && name == "rem"
+            && let [inner, d] = args.as_slice()
+            && let Some(d) = d.as_constant().filter(|d| *d > 0)
+        {
+            return Some((inner.clone(), d, c.checked_neg()?.rem_euclid(d)));
         }
     }
     None

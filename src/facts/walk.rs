@@ -823,7 +823,9 @@ impl<'a> Walker<'a> {
                 return Some(up.and(&why));
             }
         }
-        if is_thread_stride(&start.poly) && is_thread_stride(amount) {
+        // A constant first value and any thread index will do; the amount must be a block or grid size.
+        let from = start.poly.as_constant().is_some_and(|c| (0..=1024).contains(&c)) || is_thread_stride(&start.poly);
+        if from && is_thread_stride(amount) {
             return Some(up.and(&Because::assuming("standing:no-wrap-thread-index")));
         }
         Some(up.and(&Because::assuming(if self.context.no_wrap { "no_wrap" } else { "implicit:no-wrap" })))
@@ -928,7 +930,7 @@ fn add_because(value: &mut Value, more: &Because) {
 /// A sum of thread indices, block offsets and grid strides, each taken once.
 pub(super) fn is_thread_stride(poly: &Poly) -> bool {
     poly.terms().all(|(m, c)| match m {
-        [] => (0..=65536).contains(&c),
+        [] => false,
         [Atom::Thread(_) | Atom::BlockDim(_) | Atom::Block(_) | Atom::GridDim(_)] => c == 1,
         [Atom::Block(a), Atom::BlockDim(b)] | [Atom::BlockDim(a), Atom::GridDim(b)] => c == 1 && a == b,
         _ => false,
