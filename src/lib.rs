@@ -2,5 +2,6 @@ pub mod contract;
 pub mod diag;
 pub mod facts;
 pub mod ir;
+pub mod skill;
 pub mod source;
 pub mod syntax;

@@ -3,6 +3,8 @@
 //! Ranges: K00xx reading and parsing, K01xx skill files, K02xx conditions of a skill (refusals), K03xx editing,
 //! K04xx compile gate and toolchain, K05xx lock and command line, K1xxx hazards in kernels.
 
+pub mod skill;
+
 /// A stable diagnostic code such as `K0002`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Code(pub u16);
@@ -25,4 +27,11 @@ impl Code {
         let digits = text.strip_prefix(['K', 'k'])?;
         (digits.len() == 4).then(|| digits.parse().ok().map(Code))?
     }
+}
+
+/// What is known of a code.
+pub struct Entry {
+    pub code: Code,
+    pub title: &'static str,
+    pub explain: &'static str,
 }
