@@ -16,7 +16,7 @@
 //! | `LOOP(i, n) {` | `while(i, n) {` padded to the same length |
 //! | `a < f<N>(x)` | `a < f   (x)` |
 //! | `CAST(float, x)` | `CAST(_loat, x)` |
-//! | `#if` that splits a statement | the first branch (the second of `#if 0`), [`Masked::dropped`] |
+//! | `#if` that splits a statement | the first branch (the second of `#if 0`); [`Masked::split`], [`Masked::dropped`] |
 
 mod angles;
 mod constants;
@@ -90,7 +90,7 @@ pub enum What {
     LoopMacro,
     /// Template arguments of a call, blanked.
     TemplateArguments,
-    /// `>` or `>>` written as `<` or `<<`.
+    /// `>`, `>=` or `>>` written as `<`, `<=` or `<<`.
     Operator,
     /// A type as macro argument, written as a name.
     TypeArgument,
@@ -102,6 +102,13 @@ pub enum What {
     Condition,
     /// Other words that the grammar does not accept, blanked.
     Other,
+}
+
+impl What {
+    /// Whether the stand-in hides what the code does, so that an analysis must answer `unknown` for its statement.
+    pub fn is_opaque(self) -> bool {
+        matches!(self, What::StatementMacro | What::OpaqueCall | What::LoopMacro | What::Parameters)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,7 +159,8 @@ pub struct Problem {
 
 impl Problem {
     pub fn diagnostic(&self, file: FileId) -> Diagnostic {
-        Diagnostic::warning(self.code, self.message.clone()).at(Span::new(file, self.range.start, self.range.end), "here")
+        Diagnostic::warning(self.code, self.message.clone())
+            .at(Span::new(file, self.range.start, self.range.end), "here")
     }
 }
 
@@ -280,7 +288,10 @@ pub fn includes(text: &str) -> Vec<Include> {
     if memchr::memmem::find(text.as_bytes(), b"include").is_none() {
         return vec![];
     }
-    tokens::Scanner::new(text).filter(|t| t.kind == TokenKind::Directive).filter_map(|t| read_include(text, t)).collect()
+    tokens::Scanner::new(text)
+        .filter(|t| t.kind == TokenKind::Directive)
+        .filter_map(|t| read_include(text, t))
+        .collect()
 }
 
 fn name_words(text: &str, raw: &[Token], local: &MacroTable, global: &MacroTable) -> Vec<Tok> {
