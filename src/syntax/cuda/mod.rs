@@ -9,6 +9,7 @@ mod declarator;
 mod declare;
 mod expr;
 mod input;
+mod launch;
 mod library;
 mod literal;
 mod lower;
@@ -68,6 +69,7 @@ fn lower_once(input: &Input) -> (Unit, Vec<misparse::Patch>) {
     unit.functions = finished.into_values().collect();
     // Ids are positions; scratch functions were dropped, so that the numbers are dense.
     debug_assert!(unit.functions.iter().enumerate().all(|(i, f)| f.id.0 as usize == i));
+    launch::resolve(&mut unit);
     crate::ir::collect::collect_unit(&mut unit);
     report_lost_kernels(&mut unit, Some(&tree));
     (unit, patches)
