@@ -405,3 +405,6 @@ fn same_head(x: &ExprKind, y: &ExprKind) -> bool {
 fn last_part(callee: &str) -> &str {
     callee.rsplit(['.', '>']).next().unwrap_or(callee)
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,7 @@ use crate::source::tokens::{self, TokenKind};
 
 pub fn run(m: &mut Masker<'_>, kept: &[Kept]) {
     let mates = mates(kept);
-    let mut rules = Rules { m, k: kept, mates };
+    let mut rules = Rules { m, k: kept, mates, fresh: usize::MAX };
     let mut i = 0;
     while i < kept.len() {
         i = if kept[i].tok.is_word() { rules.word(i).max(i + 1) } else { rules.punct(i) };
@@ -59,6 +59,8 @@ struct Rules<'m, 't, 'k> {
     m: &'m mut Masker<'t>,
     k: &'k [Kept],
     mates: Vec<u32>,
+    /// The token behind a statement macro that was just given its semicolon.
+    fresh: usize,
 }
 
 const NOTHING: Tok = Tok { start: 0, end: 0, kind: TokenKind::Comment, word: Word::Plain, byte: 0 };
@@ -120,17 +122,15 @@ impl Rules<'_, '_, '_> {
                 self.blank(tok.range(), What::Keyword);
             }
             Word::Space | Word::Qualifier if self.ends_lambda_capture(i) => return self.lambda_specifiers(i),
-            Word::Space if prev.is(b')') && (next.is(b'{') || self.text(i + 1) == "->") => {
-                self.blank(tok.range(), What::Keyword)
-            }
+            Word::Space if prev.is(b')') && (next.is(b'{') || self.text(i + 1) == "->") => self.blank(tok.range(), What::Keyword),
             Word::Keyword if self.m.word(tok) == "new" => self.new_array(i),
+            // The grammar takes `__restrict` only behind a star, but `restrict` anywhere.
+            Word::Qualifier if self.m.word(tok) == "__restrict" && !prev.is(b'*') && self.m.write(tok.range(), "restrict") => {
+                self.m.replace(tok.range(), What::Keyword);
+            }
             Word::Upper => return self.unknown(i),
-            Word::Macro(MacroKind::Value) if self.m.macro_of(tok).is_some_and(|m| m.body.starts_with(',')) => {
-                self.parameters(i)
-            }
-            Word::Macro(MacroKind::Value | MacroKind::Expression) if is_upper(self.m.word(tok)) => {
-                return self.unknown(i);
-            }
+            Word::Macro(MacroKind::Value) if self.m.macro_of(tok).is_some_and(|m| m.body.starts_with(',')) => self.parameters(i),
+            Word::Macro(MacroKind::Value | MacroKind::Expression) if is_upper(self.m.word(tok)) => return self.unknown(i),
             Word::Macro(MacroKind::Statement) => return self.statement_word(i),
             _ => {}
         }
@@ -154,7 +154,7 @@ impl Rules<'_, '_, '_> {
                 return end;
             }
         }
-        self.m.found.attributes.push(Attribute { kind, args, span, expansion: String::new() });
+        self.m.found.attributes.push(Attribute { kind, args, span, expansion: "".into() });
         end
     }
 
@@ -188,15 +188,10 @@ impl Rules<'_, '_, '_> {
             end = self.behind_group(i + 1);
         }
         let after = self.at(end);
-        let listed =
-            (prev.is(b'(') || prev.is(b',') || prev.is(b'<')) && (after.is(b')') || after.is(b',') || after.is(b'>'));
-        let called = found.kind == MacroKind::Empty && after.is(b';') && self.k[i].start;
-        if listed
-            || called
-            || prev.is(b'.')
-            || prev.is(b'=')
-            || matches!(prev.word, Word::Record | Word::Enum | Word::Namespace) && !after.is_word()
-        {
+        let listed = (prev.is(b'(') || prev.is(b',') || prev.is(b'<')) && (after.is(b')') || after.is(b',') || after.is(b'>'));
+        // A call that expands to nothing is left as the call it looks like.
+        let called = found.kind == MacroKind::Empty && (found.params.is_some() && !after.is_word() || after.is(b';') && self.k[i].start);
+        if listed || called || prev.is(b'.') || prev.is(b'=') || matches!(prev.word, Word::Record | Word::Enum | Word::Namespace) && !after.is_word() {
             return end;
         }
         let span = self.span(i, end);
@@ -210,6 +205,10 @@ impl Rules<'_, '_, '_> {
 
     /// Records the attributes in the body of a macro, with its parameters filled in.
     fn expand(&mut self, found: &Macro, args: &[(String, Range<usize>)], span: &Range<usize>, depth: u32) {
+        if self.m.work < found.body.len() {
+            return;
+        }
+        self.m.work -= found.body.len();
         let tokens: Vec<_> = tokens::scan_code(&found.body).into_iter().take(256).collect();
         let params = found.params.as_deref().unwrap_or(&[]);
         let text = |j: usize| tokens.get(j).map_or("", |t| t.of(&found.body));
@@ -217,7 +216,7 @@ impl Rules<'_, '_, '_> {
             let word = text(j);
             let inner = self.m.local.get(word).or_else(|| self.m.global.get(word));
             if let (Some(inner), true) = (inner, depth < 4)
-                && word != found.body
+                && word != &*found.body
                 && inner.params.is_none()
             {
                 self.expand(inner, &[], span, depth + 1);
@@ -246,10 +245,7 @@ impl Rules<'_, '_, '_> {
                     }
                 }
             }
-            let pragma = values
-                .first()
-                .map(|v| v.0.trim_matches(['"', ' ']).to_owned())
-                .filter(|_| kind == AttributeKind::Pragma);
+            let pragma = values.first().map(|v| v.0.trim_matches(['"', ' ']).to_owned()).filter(|_| kind == AttributeKind::Pragma);
             match pragma.as_deref().and_then(unroll_factor) {
                 Some(factor) => {
                     let args = factor.map(|(f, _)| (f.to_owned(), span.clone())).into_iter().collect();
@@ -261,7 +257,7 @@ impl Rules<'_, '_, '_> {
     }
 
     fn push(&mut self, kind: AttributeKind, args: Vec<(String, Range<usize>)>, span: &Range<usize>) {
-        self.m.found.attributes.push(Attribute { kind, args, span: span.clone(), expansion: String::new() });
+        self.m.found.attributes.push(Attribute { kind, args, span: span.clone(), expansion: "".into() });
     }
 
     fn kernel_alias(&mut self, i: usize, typed: bool) -> usize {
@@ -298,9 +294,7 @@ impl Rules<'_, '_, '_> {
 
     fn lambda_specifiers(&mut self, i: usize) -> usize {
         let mut j = i;
-        while matches!(self.at(j).word, Word::Space | Word::Macro(MacroKind::Attribute | MacroKind::Empty))
-            || self.text(j).starts_with("__") && self.at(j).word == Word::Qualifier
-        {
+        while matches!(self.at(j).word, Word::Space | Word::Macro(MacroKind::Attribute | MacroKind::Empty)) || self.text(j).starts_with("__") && self.at(j).word == Word::Qualifier {
             self.blank(self.at(j).range(), What::Keyword);
             j += 1;
         }
@@ -328,7 +322,13 @@ impl Rules<'_, '_, '_> {
     /// A macro made of statements that is used without parentheses.
     fn statement_word(&mut self, i: usize) -> usize {
         let (tok, next) = (self.at(i), self.at(i + 1));
-        if self.k[i].start && self.k[i].scope == Scope::Block && (next.is_word() || next.is(b'}')) {
+        // `REAL x = 0;` with `#define REAL double;` is a declaration.
+        let same_line = !self.m.str(tok.end as usize..next.start as usize).contains('\n');
+        if same_line && matches!(next.word, Word::Plain | Word::Upper) {
+            return i + 1;
+        }
+        if (self.k[i].start || self.fresh == i) && self.k[i].scope == Scope::Block && (next.is_word() || next.is(b'}')) {
+            self.fresh = i + 1;
             let gap = self.m.str(tok.end as usize..next.start as usize).as_bytes();
             match gap.iter().take_while(|&&b| b != b'/' && b != b'#').position(|&b| matches!(b, b' ' | b'\t' | b'\r')) {
                 Some(n) => {
@@ -348,7 +348,7 @@ impl Rules<'_, '_, '_> {
         let span = self.span(i, end);
         let args = if end > i + 1 { self.arguments(i + 1, end - 1) } else { vec![] };
         self.m.blank(span.clone());
-        self.m.found.attributes.push(Attribute { kind: AttributeKind::Macro, args, span, expansion: String::new() });
+        self.m.found.attributes.push(Attribute { kind: AttributeKind::Macro, args, span, expansion: "".into() });
         end
     }
 
@@ -363,9 +363,7 @@ impl Rules<'_, '_, '_> {
         if next.is(b'(') {
             let end = self.behind_group(i + 1);
             let after = self.at(end);
-            if ends_declaration_word(prev)
-                && after.is_word()
-                && (named || prev.word != Word::Primitive || self.at(end + 1).is(b'('))
+            if ends_declaration_word(prev) && after.is_word() && (named || prev.word != Word::Primitive || self.at(end + 1).is(b'('))
                 || named && after.is_word()
                 || start && end > i + 1 && after.word == Word::Control
             {
@@ -380,11 +378,7 @@ impl Rules<'_, '_, '_> {
             if self.is_specifier(i, named, scope, start) {
                 return self.attribute_like(i, i + 1);
             }
-        } else if (next.is(b')') || next.is(b','))
-            && scope == Scope::Paren
-            && prev.is_word()
-            && prev.word == Word::Plain
-        {
+        } else if (next.is(b')') || next.is(b',')) && scope == Scope::Paren && prev.is_word() && prev.word == Word::Plain {
             let star = i.checked_sub(2).map_or(NOTHING, |j| self.at(j));
             if star.is(b'*') || star.is(b'&') {
                 self.parameters(i);
@@ -393,11 +387,7 @@ impl Rules<'_, '_, '_> {
         } else if named && self.ends_lambda_capture(i) {
             return self.attribute_like(i, i + 1);
         }
-        if start
-            && matches!(scope, Scope::File | Scope::Class | Scope::Block)
-            && self.alone_on_line(i)
-            && (next.is_word() || next.is(b'}'))
-        {
+        if start && matches!(scope, Scope::File | Scope::Class | Scope::Block) && self.alone_on_line(i) && (next.is_word() || next.is(b'}') || i + 1 == self.k.len()) {
             self.blank(tok.range(), What::OpaqueCall);
         }
         i + 1
@@ -426,16 +416,9 @@ impl Rules<'_, '_, '_> {
         let third = self.at(i + 3);
         if matches!(next.word, Word::Qualifier | Word::Space | Word::Global | Word::Typename | Word::Template) {
             let constant = matches!(self.m.word(next), "const" | "volatile" | "__restrict__");
-            return !constant
-                || after.is_word()
-                    && (third.is_word()
-                        || third.is(b'*')
-                        || third.is(b'&')
-                        || third.is(b'<')
-                        || self.is_text(third, "::"));
+            return !constant || after.is_word() && (third.is_word() || third.is(b'*') || third.is(b'&') || third.is(b'<') || self.is_text(third, "::"));
         }
-        let pointer = (after.is(b'*') || after.is(b'&') || self.is_text(after, "&&"))
-            && (third.is_word() || third.is(b'*') || third.is(b'&'));
+        let pointer = (after.is(b'*') || after.is(b'&') || self.is_text(after, "&&")) && (third.is_word() || third.is(b'*') || third.is(b'&'));
         let qualified = scope == Scope::Paren && (after.is(b'<') || self.is_text(after, "::"));
         after.is_word() && after.word != Word::Keyword || pointer || qualified
     }
@@ -443,28 +426,19 @@ impl Rules<'_, '_, '_> {
     fn alone_on_line(&self, i: usize) -> bool {
         let (tok, prev, next) = (self.at(i), self.before(i), self.at(i + 1));
         let newline = |a: usize, b: usize| memchr::memchr(b'\n', self.m.str(a..b).as_bytes()).is_some();
-        (i == 0 || newline(prev.end as usize, tok.start as usize)) && newline(tok.end as usize, next.start as usize)
+        (i == 0 || newline(prev.end as usize, tok.start as usize)) && (i + 1 == self.k.len() || newline(tok.end as usize, next.start as usize))
     }
 }
 
 /// Whether a declaration may go on behind `tok` with another specifier.
 fn ends_declaration_word(tok: Tok) -> bool {
-    matches!(
-        tok.word,
-        Word::Qualifier
-            | Word::Space
-            | Word::Global
-            | Word::Primitive
-            | Word::Attribute(_)
-            | Word::Macro(MacroKind::Attribute | MacroKind::KernelAlias(_))
-    )
+    matches!(tok.word, Word::Qualifier | Word::Space | Word::Global | Word::Primitive | Word::Attribute(_) | Word::Macro(MacroKind::Attribute | MacroKind::KernelAlias(_)))
 }
 
 /// The factor of an unroll pragma: `None` for other pragmas, `Some(None)` for a full unroll.
 fn unroll_factor(text: &str) -> Option<Option<(&str, usize)>> {
     let trimmed = text.trim_start();
-    let rest =
-        trimmed.strip_prefix("GCC").or_else(|| trimmed.strip_prefix("clang loop")).unwrap_or(trimmed).trim_start();
+    let rest = trimmed.strip_prefix("GCC").or_else(|| trimmed.strip_prefix("clang loop")).unwrap_or(trimmed).trim_start();
     if rest.starts_with("nounroll") {
         return Some(Some(("1", 0)));
     }
@@ -491,7 +465,7 @@ pub(super) fn unroll_pragma(m: &mut Masker<'_>, text: &str, at: usize, span: Ran
         .map(|(f, offset)| (f.to_owned(), if offset == 0 { span.clone() } else { at + offset..at + offset + f.len() }))
         .into_iter()
         .collect();
-    m.found.attributes.push(Attribute { kind: AttributeKind::Unroll, args, span, expansion: String::new() });
+    m.found.attributes.push(Attribute { kind: AttributeKind::Unroll, args, span, expansion: "".into() });
     true
 }
 

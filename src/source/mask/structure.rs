@@ -1,5 +1,7 @@
 //! First pass: scopes and statement ends, statement macros, and the `#if`s that split a statement.
 
+use std::ops::Range;
+
 use super::table::{MacroKind, Word};
 use super::{Masker, Tok, What, macros};
 use crate::source::tokens::{Token, TokenKind};
@@ -92,37 +94,15 @@ struct Walker<'m, 't, 'k> {
     /// Token ranges (start, end) of dropped branches, in the order of their `#endif`.
     dropped: Vec<(u32, u32)>,
     kept: Vec<Kept>,
+    /// Byte ranges to blank in the end, at once: they may nest.
+    later: Vec<Range<usize>>,
 }
 
 pub fn run(m: &mut Masker<'_>, toks: &[Tok]) -> Vec<Kept> {
-    let root = Node {
-        parent: 0,
-        depth: 0,
-        scope: Scope::File,
-        open: 0,
-        callee: None,
-        control: false,
-        head: Head::default(),
-        resumes: false,
-    };
-    let state = State {
-        node: 0,
-        prev: None,
-        boundary: true,
-        start: true,
-        prev_start: false,
-        closed: None,
-        head: Head::default(),
-    };
-    let mut walker = Walker {
-        m,
-        toks,
-        nodes: vec![root],
-        state,
-        groups: vec![],
-        dropped: vec![],
-        kept: Vec::with_capacity(toks.len()),
-    };
+    let root = Node { parent: 0, depth: 0, scope: Scope::File, open: 0, callee: None, control: false, head: Head::default(), resumes: false };
+    let state = State { node: 0, prev: None, boundary: true, start: true, prev_start: false, closed: None, head: Head::default() };
+    let mut walker =
+        Walker { m, toks, nodes: vec![root], state, groups: vec![], dropped: vec![], kept: Vec::with_capacity(toks.len()), later: vec![] };
     for i in 0..toks.len() {
         match toks[i].kind {
             TokenKind::Directive => walker.directive(i),
@@ -184,10 +164,7 @@ impl Walker<'_, '_, '_> {
             (TokenKind::Punct, b')' | b']' | b'}') => self.close(tok.byte),
             (TokenKind::Punct, _) if tok.len() == 1 => self.separator(tok, was),
             (TokenKind::Word, _) => self.word(tok),
-            (TokenKind::Text, _) => {
-                self.state.head.linkage |=
-                    self.state.head.words == 1 && self.prev().is_some_and(|p| self.m.word(p) == "extern")
-            }
+            (TokenKind::Text, _) => self.state.head.linkage |= self.state.head.words == 1 && self.prev().is_some_and(|p| self.m.word(p) == "extern"),
             _ => self.state.head.words += 1,
         }
         self.kept.push(Kept { tok, scope: own, start });
@@ -215,16 +192,7 @@ impl Walker<'_, '_, '_> {
             self.state.head.paren = true;
         }
         let head = self.state.head;
-        self.nodes.push(Node {
-            parent: was.node,
-            depth: parent.depth + 1,
-            scope,
-            open: i as u32,
-            callee,
-            control,
-            head,
-            resumes,
-        });
+        self.nodes.push(Node { parent: was.node, depth: parent.depth + 1, scope, open: i as u32, callee, control, head, resumes });
         self.state.node = self.nodes.len() as u32 - 1;
         self.state.head = Head::default();
         if matches!(scope, Scope::Block | Scope::Class | Scope::File | Scope::Enum) {
@@ -288,9 +256,7 @@ impl Walker<'_, '_, '_> {
                 let head = &mut self.state.head;
                 if head.question > 0 {
                     head.question -= 1;
-                } else if matches!(head.first, Word::Case | Word::Access)
-                    || (head.words == 1 && scope == Scope::Block && was.prev.is_some() && !head.paren)
-                {
+                } else if matches!(head.first, Word::Case | Word::Access) || (head.words == 1 && scope == Scope::Block && was.prev.is_some() && !head.paren) {
                     self.end_statement();
                 } else {
                     head.colon = true;
@@ -342,14 +308,7 @@ impl Walker<'_, '_, '_> {
             (TokenKind::Punct, b')') => Scope::Block,
             (TokenKind::Punct, b']') if lambda_bracket() => Scope::Block,
             (TokenKind::Punct, b'}') => Scope::Block,
-            (TokenKind::Word, _)
-                if matches!(
-                    self.m.word(prev),
-                    "const" | "noexcept" | "override" | "final" | "mutable" | "constexpr"
-                ) =>
-            {
-                Scope::Block
-            }
+            (TokenKind::Word, _) if matches!(self.m.word(prev), "const" | "noexcept" | "override" | "final" | "mutable" | "constexpr") => Scope::Block,
             (TokenKind::Word, _) if matches!(prev.word, Word::Lead | Word::Space) => Scope::Block,
             (TokenKind::Word, _) | (TokenKind::Punct, b'>' | b'*' | b'&') if self.trailing_return() => Scope::Block,
             _ => Scope::Init,
@@ -363,10 +322,7 @@ impl Walker<'_, '_, '_> {
             let part = match tok.kind {
                 TokenKind::Word | TokenKind::Number => true,
                 TokenKind::Punct => match (tok.byte, tok.len()) {
-                    (b'-', 2) => {
-                        return self.m.word(tok) == "->"
-                            && self.back(n + 1).is_some_and(|t| t.is(b')') || t.word == Word::Qualifier);
-                    }
+                    (b'-', 2) => return self.m.word(tok) == "->" && self.back(n + 1).is_some_and(|t| t.is(b')') || t.word == Word::Qualifier),
                     (b':', 2) | (b'<' | b'>' | b'*' | b'&' | b',', 1) | (b'&', 2) => true,
                     _ => false,
                 },
@@ -409,7 +365,9 @@ impl Walker<'_, '_, '_> {
             "pragma" => self.pragma(tok, after),
             _ => {
                 let statements = matches!(self.scope(), Scope::Block | Scope::File | Scope::Class);
-                if !(statements && self.state.boundary) {
+                // The grammar wants a newline behind a directive, which the last line of a file may lack.
+                let last = tok.end as usize == self.m.text.len();
+                if last || !(statements && self.state.boundary) {
                     self.m.blank(tok.range());
                     self.m.replace(tok.range(), What::Directive);
                 }
@@ -463,11 +421,7 @@ impl Walker<'_, '_, '_> {
     fn split(&mut self, group: &Group) {
         let mut lost = false;
         for (n, pair) in group.directives.windows(2).enumerate() {
-            let (from, to) = (self.tok(pair[0]), self.tok(pair[1]));
             if n != group.kept && pair[1] > pair[0] + 1 {
-                let range = from.end as usize..to.start as usize;
-                self.m.blank(range.clone());
-                self.m.found.dropped.push(range);
                 self.dropped.push((pair[0] + 1, pair[1]));
                 lost = true;
             }
@@ -477,30 +431,37 @@ impl Walker<'_, '_, '_> {
             self.m.blank(range.clone());
             self.m.replace(range, What::Directive);
         }
-        if lost && let (Some(&first), Some(&last)) = (group.directives.first(), group.directives.last()) {
+        if let (Some(&first), Some(&last)) = (group.directives.first(), group.directives.last()) {
             let range = self.tok(first).start as usize..self.tok(last).end as usize;
-            self.m.problem(6, range, "this #if splits a statement: only its first branch was read");
+            self.m.found.split.push(range.clone());
+            let message = if lost {
+                "this #if splits a statement: only one of its branches was read"
+            } else {
+                "this #if splits a statement: it was read as if it always held"
+            };
+            self.m.problem(6, range, message);
         }
     }
 
     /// The kept tokens in order, without those of dropped branches.
     fn finish(mut self) -> Vec<Kept> {
-        if self.dropped.is_empty() {
-            return self.kept;
+        for range in merge(std::mem::take(&mut self.later)) {
+            self.m.blank(range);
         }
-        self.dropped.sort_unstable();
         let toks = self.toks;
-        let spans: Vec<(u32, u32)> =
-            self.dropped.iter().map(|&(a, b)| (toks[a as usize].start, toks[b as usize].start)).collect();
+        let place = |&(a, b): &(u32, u32)| toks[a as usize - 1].end as usize..toks[b as usize].start as usize;
+        let dropped = merge(self.dropped.iter().map(place).collect());
         let mut at = 0;
-        let mut end = 0;
         self.kept.retain(|k| {
-            while at < spans.len() && spans[at].0 <= k.tok.start {
-                end = end.max(spans[at].1);
+            while dropped.get(at).is_some_and(|d| d.end <= k.tok.start as usize) {
                 at += 1;
             }
-            k.tok.start >= end
+            dropped.get(at).is_none_or(|d| (k.tok.start as usize) < d.start)
         });
+        for range in &dropped {
+            self.m.blank(range.clone());
+        }
+        self.m.found.dropped = dropped;
         self.kept
     }
 
@@ -523,9 +484,7 @@ impl Walker<'_, '_, '_> {
         let newline = memchr::memchr(b'\n', self.m.str(close.end as usize..gap_end).as_bytes()).is_some();
         let scope = self.scope();
         let known = matches!(name.word, Word::Macro(_));
-        if !known && !matches!(name.word, Word::Plain | Word::Upper)
-            || matches!(name.word, Word::Macro(MacroKind::Attribute | MacroKind::KernelAlias(_)))
-        {
+        if !known && !matches!(name.word, Word::Plain | Word::Upper) || matches!(name.word, Word::Macro(MacroKind::Attribute | MacroKind::KernelAlias(_))) {
             return;
         }
         let Some(next_tok) = next_tok else { return self.end_call(callee, close, gap_end, scope, false) };
@@ -533,7 +492,8 @@ impl Walker<'_, '_, '_> {
             return self.end_call(callee, close, gap_end, scope, true);
         }
         let looped = name.word == Word::Macro(MacroKind::Loop);
-        if scope == Scope::Block && (next_tok.is(b'{') || looped) {
+        let statement = name.word == Word::Macro(MacroKind::Statement);
+        if scope == Scope::Block && (next_tok.is(b'{') && !statement || looped && !next_tok.is(b';')) {
             let stand_in = if name.len() >= 5 { "while" } else { "if" };
             if self.m.write(name.range(), stand_in) {
                 self.m.replace(name.range(), What::LoopMacro);
@@ -544,24 +504,11 @@ impl Walker<'_, '_, '_> {
         let starts = match next_tok.kind {
             TokenKind::Word => {
                 let word = self.m.word(next_tok);
-                !matches!(
-                    word,
-                    "const"
-                        | "noexcept"
-                        | "override"
-                        | "final"
-                        | "mutable"
-                        | "requires"
-                        | "and"
-                        | "or"
-                        | "volatile"
-                        | "try"
-                )
+                !matches!(word, "const" | "noexcept" | "override" | "final" | "mutable" | "requires" | "and" | "or" | "volatile" | "try")
             }
-            TokenKind::Punct => next_tok.is(b'}'),
+            TokenKind::Punct => next_tok.is(b'}') || next_tok.is(b'{') && statement,
             _ => false,
         };
-        let statement = name.word == Word::Macro(MacroKind::Statement);
         if starts && (newline || next_tok.is(b'}') || statement) {
             self.end_call(callee, close, gap_end, scope, false);
         }
@@ -592,7 +539,7 @@ impl Walker<'_, '_, '_> {
                 }
             }
             Scope::File | Scope::Class => {
-                self.m.blank(call.clone());
+                self.later.push(call.clone());
                 self.m.replace(call, What::OpaqueCall);
                 while self.kept.last().is_some_and(|k| k.tok.start >= self.tok(callee).start) {
                     self.kept.pop();
@@ -605,14 +552,24 @@ impl Walker<'_, '_, '_> {
     }
 }
 
+/// Sorts ranges and unites those that touch or nest.
+fn merge(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.sort_by_key(|r| (r.start, r.end));
+    let mut merged: Vec<Range<usize>> = vec![];
+    for range in ranges {
+        match merged.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => merged.push(range),
+        }
+    }
+    merged
+}
+
 /// Whether a branch that begins with `tok` goes on with the statement before it.
 fn continues(tok: Tok) -> bool {
     match tok.kind {
         TokenKind::Word => tok.word == Word::Lead && tok.byte == b'e',
-        TokenKind::Punct => {
-            !matches!(tok.byte, b'{' | b';' | b'(' | b'*' | b'~' | b'[')
-                && !matches!((tok.byte, tok.len()), (b':' | b'+' | b'-', 2))
-        }
+        TokenKind::Punct => !matches!(tok.byte, b'{' | b';' | b'(' | b'*' | b'~' | b'[') && !matches!((tok.byte, tok.len()), (b':' | b'+' | b'-', 2)),
         _ => false,
     }
 }

@@ -16,6 +16,8 @@ mod lower;
 mod misparse;
 mod names;
 mod stmt;
+#[cfg(test)]
+mod tests;
 mod tree;
 mod unit;
 
@@ -41,8 +43,8 @@ pub fn lower(file: FileId, original: &str, masked: &Masked, known: &MacroTable) 
     }
     let mut bytes = input.text.as_bytes().to_vec();
     for patch in patches {
-        if let Some(place) = bytes.get_mut(patch.at..patch.at + 2) {
-            place.copy_from_slice(&patch.with);
+        if let Some(place) = bytes.get_mut(patch.at..patch.at + patch.len) {
+            place.fill(b'<');
         }
     }
     match String::from_utf8(bytes) {
