@@ -17,6 +17,7 @@ mod declare;
 pub mod flags;
 pub mod headers;
 pub mod install;
+mod instances;
 pub mod items;
 pub mod lex;
 pub mod messages;

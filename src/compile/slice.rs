@@ -9,7 +9,6 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use super::declare::angle_end;
 use super::headers::{self, Header};
 use super::items::{Event, Item, ItemKind};
 use super::lex::{self, Kind};
@@ -67,9 +66,12 @@ pub fn slice(name: &str, text: &str, target: &Target<'_>, headers: &dyn HeaderSo
     qualified.push_str(&kernel);
     let is_template = program.item(root).is_some_and(|i| program.text(root, i.start, i.end).starts_with("template"));
     let (text, files) = reach.write()?;
+    let main = program.files.first().map_or("", |f| f.text.as_str());
+    let defined = |w: &str| reach.by_name.contains_key(w);
+    let instantiations = super::instances::instantiations(main, &kernel, &qualified, &defined);
     Ok(Sliced {
         text,
-        instantiations: instantiations(&program, &kernel, &qualified),
+        instantiations,
         kernel: qualified,
         is_template,
         files,
@@ -458,36 +460,4 @@ fn markers(program: &Program) -> BTreeSet<&str> {
 
 fn first_name(item: &Item) -> String {
     if item.name.is_empty() { item.names.first().cloned().unwrap_or_default() } else { item.name.clone() }
-}
-
-/// `kernel<..>` where it is launched or explicitly instantiated in the main file.
-fn instantiations(program: &Program, kernel: &str, qualified: &str) -> Vec<String> {
-    let Some(file) = program.files.first() else { return vec![] };
-    let tokens = lex::tokens(&file.text);
-    let mut out = vec![];
-    for (i, token) in tokens.iter().enumerate() {
-        if token.kind != Kind::Word
-            || token.text(&file.text) != kernel
-            || !tokens.get(i + 1).is_some_and(|t| t.is(b'<'))
-        {
-            continue;
-        }
-        if [2, 3].iter().all(|&k| tokens.get(i + k).is_some_and(|t| t.is(b'<'))) {
-            continue;
-        }
-        let window = tokens.get(i + 1..(i + 130).min(tokens.len())).unwrap_or(&[]);
-        let Some(end) = angle_end(window, 0) else { continue };
-        let (Some(open), Some(close)) = (window.first(), end.checked_sub(1).and_then(|k| window.get(k))) else {
-            continue;
-        };
-        if !close.is(b'>') {
-            continue;
-        }
-        let arguments = file.text.get(open.start..close.end).unwrap_or("");
-        let name = format!("{qualified}{arguments}");
-        if !out.contains(&name) && out.len() < 64 {
-            out.push(name);
-        }
-    }
-    out
 }
