@@ -35,6 +35,27 @@ pub(super) fn instantiations(text: &str, kernel: &str, qualified: &str, defined:
     out
 }
 
+/// Whether every parameter of the template that `item` begins with has a default, so that `kernel<>` names it.
+pub(super) fn has_all_defaults(item: &str) -> bool {
+    let tokens = lex::tokens(item.get(..item.len().min(MAX_LENGTH)).unwrap_or(item));
+    let is = |k: usize, b: u8| tokens.get(k).is_some_and(|t| t.is(b));
+    if tokens.first().is_none_or(|t| t.text(item) != "template") || !is(1, b'<') {
+        return false;
+    }
+    let Some(end) = angle_end(&tokens, 1) else { return false };
+    let (mut depth, mut defaulted, mut all) = (0usize, false, true);
+    for k in 2..end {
+        match tokens[k].kind {
+            Kind::Punct(b'<' | b'(' | b'{') => depth += 1,
+            Kind::Punct(b'>' | b')' | b'}') if depth > 0 => depth -= 1,
+            Kind::Punct(b'=') if depth == 0 => defaulted = true,
+            Kind::Punct(b',' | b'>') if depth == 0 => all &= std::mem::take(&mut defaulted),
+            _ => {}
+        }
+    }
+    all && end > 3
+}
+
 /// The argument list with local constants replaced, or `None` if a name in it is not known.
 fn follow(text: &str, list: &[Token], before: &[Token], defined: &dyn Fn(&str) -> bool) -> Option<String> {
     let whole = text.get(list.first()?.start..list.last()?.end)?.to_owned();
@@ -62,7 +83,8 @@ fn follow(text: &str, list: &[Token], before: &[Token], defined: &dyn Fn(&str) -
         }
         current = next;
         if !changed {
-            return Some(current);
+            // A name expression is one line.
+            return Some(current.split_whitespace().collect::<Vec<_>>().join(" "));
         }
     }
     None
@@ -131,6 +153,20 @@ fn lexed_builtin(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn defaults_are_counted() {
+        for (text, want) in [
+            ("template <int A = 3, class T = S<int, 4>> void k() {}", true),
+            ("template <int A, int B = 2> void k() {}", false),
+            ("template <int A = (3 > 2), int B> void k() {}", false),
+            ("template <> void k() {}", false),
+            ("void k() {}", false),
+            ("template <", false),
+        ] {
+            assert_eq!(has_all_defaults(text), want, "{text}");
+        }
+    }
 
     #[test]
     fn local_constants_are_followed_and_unknown_names_are_left_out() {
