@@ -36,6 +36,7 @@ pub fn lower(decl: Decl, problems: &mut Vec<Diagnostic>) -> Skill {
         examples: vec![],
         refusals: vec![],
         span: decl.span,
+        unread: Unread { clauses: decl.unread, names: vec![] },
     };
     let mut lower = Lower { skill, seen: vec![], problems };
     if named {
@@ -45,7 +46,7 @@ pub fn lower(decl: Decl, problems: &mut Vec<Diagnostic>) -> Skill {
         lower.once(&clause.kind, clause.span);
         lower.clause(clause.kind, clause.span);
     }
-    lower.missing(header, &decl.unread);
+    lower.missing(header);
     lower.skill
 }
 
@@ -99,15 +100,19 @@ impl Lower<'_> {
     }
 
     /// A clause that could not be read is not missing as well.
-    fn missing(&mut self, header: Span, unread: &[&str]) {
-        for word in OBLIGATORY {
-            if !self.seen.iter().any(|(w, _)| w == word) && !unread.contains(word) {
-                self.push(
-                    Diagnostic::error(Code(110), format!("the skill has no `{word}` clause"))
-                        .at(header, "missing in this skill")
-                        .next(format!("add `{word}`: {}", clause_help(word))),
-                );
-            }
+    fn missing(&mut self, header: Span) {
+        let there = |word: &str| self.seen.iter().any(|(w, _)| *w == word) || self.skill.unread.clauses.contains(&word);
+        let absent: Vec<&str> = OBLIGATORY.iter().copied().filter(|word| !there(word)).collect();
+        if let Some((first, more)) = absent.split_first() {
+            let message = match more {
+                [] => format!("the skill has no `{first}` clause"),
+                _ => format!("the skill lacks the clauses {}", absent.join(", ")),
+            };
+            self.push(
+                Diagnostic::error(Code(110), message)
+                    .at(header, "missing in this skill")
+                    .next(format!("add `{first}`: {}", clause_help(first))),
+            );
         }
         if let Some((_, span)) = self.seen.iter().find(|(w, _)| *w == "require").copied() {
             let broken = self.problems.iter().filter_map(|p| p.primary()).any(|at| span.contains(at));
@@ -302,10 +307,7 @@ impl Lower<'_> {
     fn binding(&mut self, raw: RawBinding) {
         let read = |w: &str| Surface::from_word(w);
         let Some(surface) = self.one_of(&raw.surface, "surface", Surface::WORDS, read) else {
-            // Keep the name bound, so that its uses are not reported as well.
-            let surface = Spanned::new(Surface::Expr, raw.surface.span);
-            let (within, condition) = (raw.within, None);
-            return self.skill.bindings.push(Binding { name: raw.name, surface, arguments: vec![], within, condition });
+            return self.skill.unread.names.push(raw.name);
         };
         match surface.node.arguments() {
             SurfaceArguments::None => {
@@ -358,6 +360,8 @@ impl Lower<'_> {
     }
 
     fn condition(&mut self, raw: RawCondition) -> Condition {
+        let unclosed = self.problems.iter().filter(|p| p.code == Code(103)).filter_map(|p| p.primary());
+        let guessed = unclosed.into_iter().any(|at| raw.span.contains(at));
         let mut condition =
             Condition { label: raw.label, test: raw.test, because: None, guard: None, span: raw.span };
         for modifier in raw.modifiers {
@@ -375,6 +379,10 @@ impl Lower<'_> {
                     condition.guard = self.one_of(&word, "guard", GuardPolicy::WORDS, GuardPolicy::from_word);
                 }
             }
+        }
+        if guessed {
+            // Where its brackets end is a guess, so nothing more is said of it.
+            condition.test.kind = ExprKind::Error;
         }
         let said = condition.because.as_ref().is_some_and(|b| !b.node.trim().is_empty());
         if !said && condition.test.kind != ExprKind::Error {
@@ -449,7 +457,7 @@ impl Lower<'_> {
         {
             language = self.one_of(&word, "language", Language::WORDS, Language::from_word);
             if language.is_none() {
-                return;
+                return self.skill.unread.clauses.push("body");
             }
         }
         let Some(word) = words.next() else {
@@ -459,7 +467,9 @@ impl Lower<'_> {
                     .next("write it like `body cuda native`"),
             );
         };
-        let Some(kind) = self.one_of(&word, "kind of body", BodyKind::WORDS, BodyKind::from_word) else { return };
+        let Some(kind) = self.one_of(&word, "kind of body", BodyKind::WORDS, BodyKind::from_word) else {
+            return self.skill.unread.clauses.push("body");
+        };
         if let Some(extra) = words.next() {
             return self.push(
                 Diagnostic::error(Code(105), format!("`{}` is not expected here", extra.node))
@@ -508,7 +518,10 @@ impl Lower<'_> {
             Some(before) => {
                 self.skill.examples.push(Example { title, before, contract: case.contract, at: case.at });
             }
-            None => self.no_before(&title, "example"),
+            None => {
+                self.skill.unread.clauses.push("example");
+                self.no_before(&title, "example");
+            }
         }
     }
 
@@ -518,6 +531,7 @@ impl Lower<'_> {
             (Some(before), Some(because)) => {
                 let (contract, at) = (case.contract, case.at);
                 self.skill.refusals.push(Refusal { title, before, contract, at, because });
+                return;
             }
             (None, _) => self.no_before(&title, "refuse"),
             (_, None) => self.push(
@@ -526,6 +540,7 @@ impl Lower<'_> {
                     .next("name the group, label or predicate that is violated, e.g. `because layout`"),
             ),
         }
+        self.skill.unread.clauses.push("refuse");
     }
 
     fn no_before(&mut self, title: &Name, word: &str) {
@@ -555,6 +570,11 @@ impl Lower<'_> {
                 CaseItem::Text(key, text) if key.node == "contract" => case.contract = Some(text),
                 CaseItem::Number(key, n, span) if key.node == "at" && n > 0 => case.at = Some(Spanned::new(n, span)),
                 CaseItem::Because(word) => case.because = Some(word),
+                CaseItem::Number(key, n, span) if key.node == "at" => self.push(
+                    Diagnostic::error(Code(118), format!("there is no site {n}"))
+                        .at(span, "sites count from 1")
+                        .next("write `at 1` for the first site"),
+                ),
                 _ => {
                     let read = |_: &str| None::<()>;
                     self.one_of(&key, "part of a case in this form", TEXTS, read);

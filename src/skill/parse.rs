@@ -4,11 +4,14 @@
 use lalrpop_util::ParseError;
 
 use super::ast::Skill;
+use super::check::check;
+use super::directions::Directions;
 use super::grammar::FileParser;
 use super::layout::{CLAUSES, LayoutProblem, MAX_NESTING, lay_out};
 use super::lexer::{LexProblem, Lexeme, Tok, lex};
 use super::lower::lower;
 use super::syntax::{Context, SyntaxError};
+use super::vocabulary::{Signature, Vocabulary};
 use crate::diag::{Code, Diagnostic, Severity};
 use crate::source::{FileId, Span};
 
@@ -109,11 +112,21 @@ fn open_block(raw: &[Lexeme<'_>], problems: &[(LexProblem, usize, usize)]) -> Op
     Some(suspect.map_or(open.1, |t| t.0.min(open.1)))
 }
 
+/// Reads and checks one skill file: all that is wrong with it, in the order of the text.
+pub fn examine(file: FileId, text: &str, vocabulary: &dyn Vocabulary, directions: Option<&Directions>) -> Parsed {
+    let mut parsed = parse(file, text);
+    if let Some(skill) = &parsed.skill {
+        parsed.problems.extend(check(skill, vocabulary, directions));
+    }
+    parsed.problems.sort_by_key(|p| (p.primary().map(|s| (s.start, s.end)), p.code));
+    parsed
+}
+
 /// Feeds arbitrary bytes to the whole front end, for fuzzing: parse, print, check against an empty vocabulary.
 pub fn fuzz_parse(bytes: &[u8]) {
     struct Nothing;
-    impl super::vocabulary::Vocabulary for Nothing {
-        fn signature(&self, _: &str) -> Option<super::vocabulary::Signature> {
+    impl Vocabulary for Nothing {
+        fn signature(&self, _: &str) -> Option<Signature> {
             None
         }
         fn names(&self) -> Vec<&'static str> {
@@ -121,9 +134,7 @@ pub fn fuzz_parse(bytes: &[u8]) {
         }
     }
     let text = crate::source::SourceFile::new("fuzz", bytes).text;
-    let parsed = parse(FileId(0), &text);
-    if let Some(skill) = parsed.skill {
-        super::check::check(&skill, &Nothing, None);
+    if let Some(skill) = examine(FileId(0), &text, &Nothing, None).skill {
         super::print::print(&skill);
     }
 }
@@ -202,7 +213,7 @@ fn syntax_problem(error: &SyntaxError, earlier: &[Diagnostic]) -> Option<Diagnos
     };
     let expected = expectation(&error.expected);
     let next = match error.found.as_deref() {
-        Some("<" | "<=" | ">" | ">=" | "==" | "!=") => "join two comparisons with `and`",
+        Some("<" | "<=" | ">" | ">=" | "==" | "!=") if error.expected.iter().any(|e| e.contains("and")) => "join two comparisons with `and`",
         Some("=") => "compare with `==`; a keyword argument stands in the brackets of a call",
         None => "complete it",
         Some(_) => "correct or remove it",
