@@ -226,7 +226,8 @@ impl Condition {
     /// A condition that could not be read may have any name.
     pub fn answers_to(&self, name: &str) -> bool {
         self.test.kind == ExprKind::Error
-            || self.label.as_ref().is_some_and(|l| l.node == name) || self.test.predicates().any(|(p, _)| p == name)
+            || self.label.as_ref().is_some_and(|l| l.node == name)
+            || self.test.predicates().any(|(p, _)| p == name)
     }
 }
 
@@ -325,11 +326,24 @@ pub enum ExprKind {
     Name(String),
     /// `all rows`
     All(String),
-    Call { name: Name, arguments: Vec<Argument> },
-    Unary { op: UnaryOp, operand: Box<Expr> },
-    Binary { op: BinaryOp, left: Box<Expr>, right: Box<Expr> },
+    Call {
+        name: Name,
+        arguments: Vec<Argument>,
+    },
+    Unary {
+        op: UnaryOp,
+        operand: Box<Expr>,
+    },
+    Binary {
+        op: BinaryOp,
+        left: Box<Expr>,
+        right: Box<Expr>,
+    },
     /// `value in {a, b}`
-    In { value: Box<Expr>, set: Vec<Expr> },
+    In {
+        value: Box<Expr>,
+        set: Vec<Expr>,
+    },
     /// A place that did not parse; reported already.
     Error,
 }

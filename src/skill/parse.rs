@@ -69,7 +69,10 @@ pub fn parse(file: FileId, text: &str) -> Parsed {
         }
         vec![]
     });
-    problems.extend(cx.errors.iter().map(|e| syntax_problem(e, &problems)).collect::<Vec<_>>().into_iter().flatten());
+    let mut known: Vec<Span> = problems.iter().filter_map(|p| p.primary()).collect();
+    known.sort();
+    let unclosed = problems.iter().any(|p| p.code == Code(103));
+    problems.extend(cx.errors.iter().filter_map(|e| syntax_problem(e, &known, unclosed)));
     problems.extend(cx.too_deep.iter().map(|span| {
         Diagnostic::error(Code(106), "this expression is nested too deeply")
             .at(*span, "too many operators inside each other")
@@ -178,7 +181,8 @@ fn layout_problem(file: FileId, text: &str, (problem, start, end): &(LayoutProbl
             .at(span, "more clauses follow it")
             .next("remove it, or move it to the end of the skill"),
         LayoutProblem::UnknownClause { word, near } => {
-            let problem = Diagnostic::error(Code(104), format!("there is no clause `{word}`")).at(span, "unknown clause");
+            let problem =
+                Diagnostic::error(Code(104), format!("there is no clause `{word}`")).at(span, "unknown clause");
             match near {
                 Some(near) => problem.next(format!("did you mean `{near}`?")),
                 None => problem
@@ -199,12 +203,11 @@ fn layout_problem(file: FileId, text: &str, (problem, start, end): &(LayoutProbl
 }
 
 /// `None` where the layout pass has named the cause already.
-fn syntax_problem(error: &SyntaxError, earlier: &[Diagnostic]) -> Option<Diagnostic> {
-    let known = earlier.iter().filter_map(|p| p.primary()).any(|s| {
-        s.overlaps(error.span) || (error.span.is_empty() && s.contains(error.span))
-    });
-    let unclosed = error.found.is_none() && earlier.iter().any(|p| p.code == Code(103));
-    if known || unclosed {
+fn syntax_problem(error: &SyntaxError, known: &[Span], unclosed: bool) -> Option<Diagnostic> {
+    let nearby = known.partition_point(|s| s.start <= error.span.end);
+    let covers = |s: &Span| s.overlaps(error.span) || (error.span.is_empty() && s.contains(error.span));
+    let named = known.get(nearby.saturating_sub(2)..nearby).is_some_and(|spans| spans.iter().any(covers));
+    if named || (error.found.is_none() && unclosed) {
         return None;
     }
     let message = match error.found.as_deref() {
@@ -213,7 +216,9 @@ fn syntax_problem(error: &SyntaxError, earlier: &[Diagnostic]) -> Option<Diagnos
     };
     let expected = expectation(&error.expected);
     let next = match error.found.as_deref() {
-        Some("<" | "<=" | ">" | ">=" | "==" | "!=") if error.expected.iter().any(|e| e.contains("and")) => "join two comparisons with `and`",
+        Some("<" | "<=" | ">" | ">=" | "==" | "!=") if error.expected.iter().any(|e| e.contains("and")) => {
+            "join two comparisons with `and`"
+        }
         Some("=") => "compare with `==`; a keyword argument stands in the brackets of a call",
         None => "complete it",
         Some(_) => "correct or remove it",

@@ -169,7 +169,8 @@ impl Printer {
     }
 
     fn features(&mut self, features: &Features) {
-        let lists = [("requires", &features.requires), ("provides", &features.provides), ("conflicts", &features.conflicts)];
+        let lists =
+            [("requires", &features.requires), ("provides", &features.provides), ("conflicts", &features.conflicts)];
         if lists.iter().all(|(_, list)| list.is_empty()) {
             return;
         }

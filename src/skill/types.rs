@@ -237,10 +237,13 @@ impl<'a> Types<'a> {
             let plural = if high == 1 { "" } else { "s" };
             let count = if low == high { low.to_string() } else { format!("{low} to {high}") };
             self.problems.push(
-                Diagnostic::error(Code(122), format!("`{}` takes {count} argument{plural}, not {}", name.node, given.len()))
-                    .at(name.span, form(&name.node, &signature))
-                    .note(signature.help)
-                    .next("correct the arguments"),
+                Diagnostic::error(
+                    Code(122),
+                    format!("`{}` takes {count} argument{plural}, not {}", name.node, given.len()),
+                )
+                .at(name.span, form(&name.node, &signature))
+                .note(signature.help)
+                .next("correct the arguments"),
             );
         }
         for (argument, wanted) in given.iter().zip(wanted) {

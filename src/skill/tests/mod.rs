@@ -142,7 +142,8 @@ fn user_skills_join_the_library_or_say_why_not() {
     assert_eq!(codes(add("fuse_something.skill", &native)), [141]);
     assert_eq!(codes(add("fuse_something.skill", &template.replace("call(sqrtf)", "call()"))), [112]);
     assert_eq!(codes(add("fuse_something.skill", &template.replace("direction throughput", "direction speed"))), [129]);
-    let twice = [("a/fuse_something.skill".to_owned(), template.clone()), ("b/fuse_something.skill".to_owned(), template)];
+    let twice =
+        [("a/fuse_something.skill".to_owned(), template.clone()), ("b/fuse_something.skill".to_owned(), template)];
     assert_eq!(codes(library.with_user_skills(&twice, &Draft)), [140]);
 }
 
