@@ -189,9 +189,11 @@ impl PlatformRange {
     }
 }
 
-/// `name: surface(arguments) in other where condition`
+/// `each name: surface(arguments) in other where condition`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binding {
+    /// A group: all places at once, judged one by one; those that fail a condition are left as they are.
+    pub each: bool,
     pub name: Name,
     pub surface: Spanned<Surface>,
     pub arguments: Vec<Name>,

@@ -223,7 +223,8 @@ fn join<T>(items: &[T], print: impl Fn(&T) -> String) -> String {
 
 /// `k: loop(serial) in f where ...`
 pub fn print_binding(binding: &Binding) -> String {
-    let mut text = format!("{}: {}", binding.name.node, binding.surface.node);
+    let each = if binding.each { "each " } else { "" };
+    let mut text = format!("{each}{}: {}", binding.name.node, binding.surface.node);
     if !binding.arguments.is_empty() {
         let _ = write!(text, "({})", join(&binding.arguments, |a| a.node.clone()));
     }

@@ -77,6 +77,8 @@ pub enum ScopeValue {
 }
 
 pub struct RawBinding {
+    /// The word in front of the name, which can only be `each`.
+    pub each: Option<Name>,
     pub name: Name,
     pub surface: Name,
     pub arguments: Vec<Name>,

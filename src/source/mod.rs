@@ -5,6 +5,7 @@
 
 pub mod lines;
 pub mod mask;
+pub mod tokens;
 
 use std::sync::Arc;
 

@@ -74,6 +74,10 @@ impl Lower<'_> {
     }
 
     pub(super) fn binding(&mut self, raw: RawBinding) {
+        let each = raw.each.is_some();
+        if let Some(word) = &raw.each {
+            self.one_of(word, "word before a binding", &["each"], |w| (w == "each").then_some(()));
+        }
         let read = |w: &str| Surface::from_word(w);
         let Some(surface) = self.one_of(&raw.surface, "surface", Surface::WORDS, read) else {
             return self.skill.unread.names.push(raw.name);
@@ -102,6 +106,7 @@ impl Lower<'_> {
             SurfaceArguments::Names => {}
         }
         self.skill.bindings.push(Binding {
+            each,
             name: raw.name,
             surface,
             arguments: raw.arguments,
