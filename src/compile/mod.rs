@@ -8,16 +8,17 @@
 //! [`slice`] cuts, [`nvrtc`] and [`nvcc`] compile, [`cache`] remembers, [`messages`] maps back, [`occupancy`] and
 //! [`compare`] judge the resources, [`toolchain`] finds compilers and [`install`] brings one.
 //!
-//! NVRTC runs inside the process: it reads the candidate and runs nothing of it. See [`nvrtc`] for when to use a child
-//! process all the same.
+//! NVRTC only reads the candidate, but it can crash on it: [`CompileGate::with_worker`] puts it into a child process.
 
 pub mod cache;
 pub mod child;
 pub mod compare;
 mod declare;
+mod emit;
 pub mod flags;
 pub mod headers;
 pub mod install;
+mod instances;
 pub mod items;
 pub mod lex;
 pub mod messages;
@@ -26,18 +27,23 @@ pub mod nvrtc;
 pub mod occupancy;
 mod program;
 pub mod ptxas;
+mod reach;
 pub mod slice;
 mod standard;
 pub mod toolchain;
 pub mod unsliceable;
+pub mod worker;
 
 pub use cache::Cache;
 pub use compare::{BlockShape, Comparison, compare};
 pub use program::{HeaderSource, HeaderText, NoHeaders};
 pub use ptxas::KernelResources;
-pub use slice::{Sliced, Target, slice};
+pub use slice::{Sliced, Target, slice, slice_for};
 pub use toolchain::Toolchain;
 pub use unsliceable::Unsliceable;
+pub use worker::Worker;
+
+use std::sync::Arc;
 
 use crate::diag::{Code, Diagnostic, Severity};
 use crate::source::{FileId, SourceFile};
@@ -79,6 +85,8 @@ pub enum CompileError {
     NeedsInstantiation { kernel: String },
     #[error("{arch} is not an architecture that {toolchain} compiles for")]
     Architecture { arch: String, toolchain: String },
+    #[error("`{kernel}` stands in a conditional that is not taken under these options")]
+    SwitchedOff { kernel: String },
     /// The program is wrong, or the slice lacks something; `hint` says which, where that is known.
     #[error("{}", first_error(.messages))]
     Rejected { messages: Vec<Message>, hint: Option<Unsliceable>, host_names: Vec<String> },
@@ -94,6 +102,7 @@ impl CompileError {
             CompileError::NoToolchain => "no-toolchain",
             CompileError::NeedsInstantiation { .. } => "needs-instantiation",
             CompileError::Architecture { .. } => "architecture",
+            CompileError::SwitchedOff { .. } => "switched-off",
             CompileError::Rejected { hint: Some(reason), .. } => reason.key(),
             CompileError::Rejected { .. } => "rejected",
             CompileError::Compiler(_) => "compiler",
@@ -107,6 +116,7 @@ impl CompileError {
             CompileError::NoToolchain => one(410, "kopt toolchain install"),
             CompileError::NeedsInstantiation { .. } => one(413, "name an instantiation, such as `kernel<float, 4>`"),
             CompileError::Architecture { .. } => one(414, "choose an architecture that `kopt doctor` lists"),
+            CompileError::SwitchedOff { .. } => one(416, "give the -D options of your build"),
             CompileError::Compiler(_) => one(415, "kopt doctor"),
             CompileError::Rejected { messages, hint, host_names } => {
                 let errors: Vec<Message> = messages.iter().filter(|m| m.severity == Severity::Error).cloned().collect();
@@ -134,12 +144,19 @@ pub struct CompileGate {
     toolchain: Toolchain,
     cache: Cache,
     identity: String,
+    worker: Option<Arc<Worker>>,
 }
 
 impl CompileGate {
     pub fn new(toolchain: Toolchain, cache: Cache) -> CompileGate {
         let identity = toolchain.identity();
-        CompileGate { toolchain, cache, identity }
+        CompileGate { toolchain, cache, identity, worker: None }
+    }
+
+    /// Compiles in the child process that `worker` keeps.
+    pub fn with_worker(mut self, worker: Worker) -> CompileGate {
+        self.worker = Some(Arc::new(worker));
+        self
     }
 
     pub fn toolchain(&self) -> &Toolchain {
@@ -162,7 +179,11 @@ impl CompileGate {
         if let Some(stored) = self.cache.get(&key) {
             return Ok(finish(stored, &names, true, toolchain));
         }
-        let compiled = nvrtc.compile(&request.slice.text, &self.options(request), &names);
+        let (text, options) = (&request.slice.text, self.options(request));
+        let compiled = match &self.worker {
+            Some(worker) => worker.compile(nvrtc.path(), text, &options, &names),
+            None => nvrtc.compile(text, &options, &names),
+        };
         let output = compiled.map_err(|e| self.explain(e, request, &toolchain))?;
         let kernels = ptxas::resources(&output.log);
         let log = ptxas::messages_only(&output.log);
@@ -195,6 +216,12 @@ impl CompileGate {
             return CompileError::Architecture { arch: request.arch.to_owned(), toolchain: toolchain.to_owned() };
         }
         let messages = messages::parse(&ptxas::messages_only(&log));
+        let kernel = request.slice.kernel.rsplit("::").next().unwrap_or_default();
+        let first = messages.iter().find(|m| m.severity == Severity::Error);
+        // NVRTC reads the name expressions after the program, as a file of this name.
+        if first.is_some_and(|m| m.file.as_deref() == Some("__nv_name_map") && undefined(&m.text) == Some(kernel)) {
+            return CompileError::SwitchedOff { kernel: request.slice.kernel.clone() };
+        }
         let unknown = messages.iter().filter(|m| m.severity == Severity::Error).find_map(|m| undefined(&m.text));
         let hint =
             unknown.filter(|n| !request.slice.missing.is_empty() && !request.slice.host_names.contains(*n)).map(|n| {

@@ -16,7 +16,7 @@
 //! | `LOOP(i, n) {` | `while(i, n) {` padded to the same length |
 //! | `a < f<N>(x)` | `a < f   (x)` |
 //! | `CAST(float, x)` | `CAST(_loat, x)` |
-//! | `#if` that splits a statement | the first branch (the second of `#if 0`), [`Masked::dropped`] |
+//! | `#if` that splits a statement | the first branch (the second of `#if 0`); [`Masked::split`], [`Masked::dropped`] |
 
 mod angles;
 mod constants;
@@ -90,7 +90,7 @@ pub enum What {
     LoopMacro,
     /// Template arguments of a call, blanked.
     TemplateArguments,
-    /// `>` or `>>` written as `<` or `<<`.
+    /// `>`, `>=` or `>>` written as `<`, `<=` or `<<`.
     Operator,
     /// A type as macro argument, written as a name.
     TypeArgument,
@@ -102,6 +102,13 @@ pub enum What {
     Condition,
     /// Other words that the grammar does not accept, blanked.
     Other,
+}
+
+impl What {
+    /// Whether the stand-in hides what the code does, so that an analysis must answer `unknown` for its statement.
+    pub fn is_opaque(self) -> bool {
+        matches!(self, What::StatementMacro | What::OpaqueCall | What::LoopMacro | What::Parameters)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

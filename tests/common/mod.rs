@@ -104,7 +104,9 @@ pub fn reasons(skill: &Skill, findings: &[Finding]) -> Vec<String> {
                     said.extend(condition.test.predicates().map(|p| p.node.clone()));
                 }
             }
-            FindingKind::Applies { payoff: kopt::skill::engine::Payoff::NotExpected(_), .. } => said.push("pays".into()),
+            FindingKind::Applies { payoff: kopt::skill::engine::Payoff::NotExpected(_), .. } => {
+                said.push("pays".into())
+            }
             FindingKind::Applies { .. } => {}
             FindingKind::Feature { name, .. } => said.push(name.clone()),
         }

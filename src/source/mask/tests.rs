@@ -10,6 +10,13 @@ fn nothing_to_do_changes_nothing() {
 }
 
 #[test]
+fn a_last_directive_without_a_newline_is_blanked() {
+    let masked = mask("int x;\n#define A 1", &MacroTable::default());
+    assert_eq!(masked.text, "int x;\n           ");
+    assert_eq!(masked.defines.len(), 1);
+}
+
+#[test]
 fn aliases_from_other_files_are_known() {
     let mut macros = MacroTable::default();
     macros.learn("#define LIB_KERNEL template <typename T> static\n#define OTHER_KERNEL static __global__ void\n");
