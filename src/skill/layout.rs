@@ -309,12 +309,7 @@ impl Content {
                 let colon = |ahead: usize| pass.tok(pass.at + ahead) == Some(&Tok::Colon);
                 let binding = colon(1) || (self.keyword == "match" && colon(2));
                 let continuation = CONNECTIVES.contains(word) || matches!(*word, "not" | "when");
-                fresh
-                    && !argument
-                    && !after_keyword
-                    && !group
-                    && !continuation
-                    && !binding
+                fresh && !argument && !after_keyword && !group && !continuation && !binding
             }
             _ => false,
         }

@@ -123,7 +123,7 @@ fn cut_off_anywhere() {
 
 #[test]
 fn deep_and_long_inputs() {
-    let long = 40_000;
+    let long = 20_000;
     for inner in [
         "(".repeat(long),
         "f(".repeat(long),
