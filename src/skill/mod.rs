@@ -28,7 +28,7 @@ pub use ast::Skill;
 pub use check::check;
 pub use directions::Directions;
 pub use library::{Library, LibraryError};
-pub use parse::{Parsed, fuzz_parse, parse};
+pub use parse::{Parsed, examine, fuzz_parse, parse};
 pub use vocabulary::{Signature, Surface, Vocabulary};
 
 lalrpop_util::lalrpop_mod!(
