@@ -6,11 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Facts;
 use super::because::{Because, Fact};
 use super::poly::{Atom, Poly};
 use super::questions::Missing;
 use super::value::Value;
+use super::Facts;
 use crate::ir::*;
 
 const BANKS: i128 = 32;
@@ -51,8 +51,7 @@ impl Facts<'_> {
             ExprKind::Int(v) => Some((*v, Because::nothing())),
             ExprKind::Cast { operand, ty: Type::Scalar(s), .. } if s.is_integer() => {
                 let (v, b) = self.constant_expr(*operand, depth + 1)?;
-                (super::value::type_range(*s).lo <= Some(v) && Some(v) <= super::value::type_range(*s).hi)
-                    .then_some((v, b))
+                (super::value::type_range(*s).lo <= Some(v) && Some(v) <= super::value::type_range(*s).hi).then_some((v, b))
             }
             ExprKind::Var(v) if f.var(*v).is_constexpr || f.var(*v).is_const => {
                 let var = f.var(*v);
@@ -67,11 +66,7 @@ impl Facts<'_> {
                 if let Some((_, v, span)) = macros.next() {
                     return macros.all(|(_, o, _)| o == v).then(|| (*v, Because::at(*span, format!("`{n}`"))));
                 }
-                let mut hits = self
-                    .unit
-                    .globals
-                    .iter()
-                    .filter(|g| (g.name == *n || g.qualified == *n) && (g.is_const || g.is_constexpr));
+                let mut hits = self.unit.globals.iter().filter(|g| (g.name == *n || g.qualified == *n) && (g.is_const || g.is_constexpr));
                 match (hits.next(), hits.next()) {
                     (Some(g), None) => Some((g.value?, Because::at(g.span, format!("`{n}`")))),
                     _ => None,
@@ -151,9 +146,7 @@ impl Facts<'_> {
         let mut offset = Poly::zero();
         let mut pitch = width;
         for (n, (index, extent)) in a.indices.iter().zip(extents).enumerate().rev() {
-            let Some((Value::Int(v), _)) = self.walked.values.get(index) else {
-                return Err(fail("a subscript is not known"));
-            };
+            let Some((Value::Int(v), _)) = self.walked.values.get(index) else { return Err(fail("a subscript is not known")) };
             if v.modular {
                 return Err(fail("a subscript is not known"));
             }
@@ -170,9 +163,9 @@ impl Facts<'_> {
         let mut warp = 0;
         while warp < threads {
             let lanes: Vec<i128> = (warp..threads.min(warp + 32)).collect();
-            let bytes = self
-                .lane_bytes(&offset, &lanes, shape, width, &state.place.known)
-                .ok_or_else(|| fail("lanes of one warp differ by something that is not a constant"))?;
+            let bytes = self.lane_bytes(&offset, &lanes, shape, width, &state.place.known).ok_or_else(|| {
+                fail("lanes of one warp differ by something that is not a constant")
+            })?;
             worst = worst.max(degree(&bytes, width));
             warp += 32;
         }

@@ -43,7 +43,12 @@ pub struct Contexts {
     pub visible: Vec<Context>,
 }
 
-pub fn contexts(program: &Program, kernel: FunctionRef, assumptions: &[&Assumption], macros: &[Macros]) -> Contexts {
+pub fn contexts(
+    program: &Program,
+    kernel: FunctionRef,
+    assumptions: &[&Assumption],
+    macros: &[Macros],
+) -> Contexts {
     let f = program.function(kernel);
     let mut general = base(f, assumptions);
     general.label = "any launch".into();
@@ -83,7 +88,8 @@ fn base(f: &Function, assumptions: &[&Assumption]) -> Context {
     let mut c = Context::default();
     let block = Because::assuming("standing:block-limit");
     let grid = Because::assuming("standing:grid-limit");
-    for (axis, threads, blocks) in [(Axis::X, 1024, i128::from(i32::MAX)), (Axis::Y, 1024, 65535), (Axis::Z, 64, 65535)]
+    for (axis, threads, blocks) in
+        [(Axis::X, 1024, i128::from(i32::MAX)), (Axis::Y, 1024, 65535), (Axis::Z, 64, 65535)]
     {
         c.known.bound(Atom::BlockDim(axis), Interval::new(1, threads), block.clone());
         c.known.bound(Atom::Thread(axis), Interval::new(0, threads - 1), block.clone());
@@ -284,9 +290,10 @@ fn host_facts(c: &mut Context, program: &Program, r: LaunchRef, f: &Function, ma
         return;
     }
     let because = c.because.clone().and(&state.because);
-    for (dims, make) in
-        [(&state.block, Atom::BlockDim as fn(Axis) -> Atom), (&state.grid, Atom::GridDim as fn(Axis) -> Atom)]
-    {
+    for (dims, make) in [
+        (&state.block, Atom::BlockDim as fn(Axis) -> Atom),
+        (&state.grid, Atom::GridDim as fn(Axis) -> Atom),
+    ] {
         let Some(dims) = dims else { continue };
         for (axis, poly) in [Axis::X, Axis::Y, Axis::Z].into_iter().zip(dims) {
             if let Some(v) = poly.as_constant().filter(|v| *v >= 1) {

@@ -40,9 +40,7 @@ impl Walker<'_> {
                 let formula = if *b { Formula::True } else { Formula::False };
                 Value::Truth(Truth { formula, uniform: true, because: Because::nothing() })
             }
-            ExprKind::Float(_) | ExprKind::Str(_) | ExprKind::Null | ExprKind::This | ExprKind::Lambda(_) => {
-                Value::Other
-            }
+            ExprKind::Float(_) | ExprKind::Str(_) | ExprKind::Null | ExprKind::This | ExprKind::Lambda(_) => Value::Other,
             ExprKind::Var(v) => {
                 // A shared or global scalar, or a reference.
                 if self.by_access.contains_key(&id) {
@@ -293,7 +291,9 @@ impl Walker<'_> {
         let uniform = self.is_uniform(&value);
         match value {
             Value::Truth(t) => t,
-            Value::Int(i) if !i.modular => Truth { formula: Formula::NonZero(i.poly), uniform, because: i.because },
+            Value::Int(i) if !i.modular => {
+                Truth { formula: Formula::NonZero(i.poly), uniform, because: i.because }
+            }
             other => Truth { formula: Formula::Unknown, uniform, because: other.because() },
         }
     }
@@ -366,41 +366,17 @@ impl Walker<'_> {
         };
         let formula = match formula {
             Some(Formula::NonNeg(p)) if p.as_constant().is_some() => {
-                if p.constant_term() >= 0 {
-                    Formula::True
-                } else {
-                    Formula::False
-                }
+                if p.constant_term() >= 0 { Formula::True } else { Formula::False }
             }
-            Some(Formula::Zero(p)) if p.as_constant().is_some() => {
-                if p.is_zero() {
-                    Formula::True
-                } else {
-                    Formula::False
-                }
-            }
-            Some(Formula::NonZero(p)) if p.as_constant().is_some() => {
-                if p.is_zero() {
-                    Formula::False
-                } else {
-                    Formula::True
-                }
-            }
+            Some(Formula::Zero(p)) if p.as_constant().is_some() => if p.is_zero() { Formula::True } else { Formula::False },
+            Some(Formula::NonZero(p)) if p.as_constant().is_some() => if p.is_zero() { Formula::False } else { Formula::True },
             other => other.unwrap_or(Formula::Unknown),
         };
         Truth { formula, uniform, because }
     }
 
     /// Division, remainder, shifts and bit operations.
-    fn inexact(
-        &mut self,
-        op: BinaryOp,
-        a: IntValue,
-        b: IntValue,
-        ty: Scalar,
-        uniform: bool,
-        because: Because,
-    ) -> Value {
+    fn inexact(&mut self, op: BinaryOp, a: IntValue, b: IntValue, ty: Scalar, uniform: bool, because: Because) -> Value {
         use BinaryOp::*;
         let k = b.poly.as_constant();
         let bits = i128::from(8 * ty.bytes());
@@ -483,16 +459,12 @@ impl Walker<'_> {
         }
         if ty == Scalar::U64 {
             return match (self.known.prove_nonneg(&poly), range.hi) {
-                (Some(b), Some(hi)) if type_range(ty).hi.is_some_and(|t| hi <= t) => {
-                    int(poly, ty, because.and(&b).and(&why))
-                }
+                (Some(b), Some(hi)) if type_range(ty).hi.is_some_and(|t| hi <= t) => int(poly, ty, because.and(&b).and(&why)),
                 _ => Value::Int(IntValue { poly, ty, modular: true, because }),
             };
         }
         match self.known.prove_nonneg(&poly) {
-            Some(b) if range.hi.is_some_and(|h| Some(h) <= type_range(ty).hi) => {
-                int(poly, ty, because.and(&b).and(&why))
-            }
+            Some(b) if range.hi.is_some_and(|h| Some(h) <= type_range(ty).hi) => int(poly, ty, because.and(&b).and(&why)),
             Some(b) if is_thread_stride(&poly) => {
                 int(poly, ty, because.and(&b).and(&Because::assuming("standing:no-wrap-thread-index")))
             }
@@ -620,9 +592,7 @@ impl Walker<'_> {
             decl.ty.clone()
         };
         let value = match value {
-            Value::Other => {
-                self.fresh_of_type(&known_type, false, Because::at(span, format!("`{}` is set here", decl.name)))
-            }
+            Value::Other => self.fresh_of_type(&known_type, false, Because::at(span, format!("`{}` is set here", decl.name))),
             v => self.convert_to_type(v, &known_type, span),
         };
         self.env.insert(var, value.clone());
@@ -821,11 +791,10 @@ impl Walker<'_> {
         };
         self.event(EventKind::Access(access), span);
         let surface = &self.f.accesses[access.0 as usize];
-        let bytes =
-            surface.ty.bytes().or_else(|| scalar_of(&surface.ty).map(Scalar::bytes)).or_else(|| match &surface.ty {
-                Type::Param(t) => self.context.types.get(t).copied(),
-                _ => None,
-            });
+        let bytes = surface.ty.bytes().or_else(|| scalar_of(&surface.ty).map(Scalar::bytes)).or_else(|| match &surface.ty {
+            Type::Param(t) => self.context.types.get(t).copied(),
+            _ => None,
+        });
         let var = self.f.var(surface.base);
         let behind = |t: &Type| matches!(t, Type::Pointer(p) if p.is_volatile);
         let is_volatile = var.is_volatile || behind(&var.ty) || surface.through_cast && self.volatile_inside(id);
@@ -834,10 +803,9 @@ impl Walker<'_> {
     }
 
     fn volatile_inside(&self, id: ExprId) -> bool {
-        self.f
-            .walk(id)
-            .iter()
-            .any(|e| matches!(self.f.kind_of(*e), ExprKind::Cast { ty: Type::Pointer(p), .. } if p.is_volatile))
+        self.f.walk(id).iter().any(|e| {
+            matches!(self.f.kind_of(*e), ExprKind::Cast { ty: Type::Pointer(p), .. } if p.is_volatile)
+        })
     }
 
     fn member(&mut self, id: ExprId, base: ExprId, name: &str, arrow: bool) -> Value {
@@ -846,8 +814,7 @@ impl Walker<'_> {
         let because = Because::at(expr.span, format!("member `{name}`"));
         if let (ExprKind::Var(v), false) = (f.kind_of(base), arrow) {
             let var = f.var(*v);
-            let untouched =
-                var.kind == VarKind::Param && f.is_kernel() && !self.escaped.contains(v) && !self.is_assigned(*v);
+            let untouched = var.kind == VarKind::Param && f.is_kernel() && !self.escaped.contains(v) && !self.is_assigned(*v);
             if untouched && matches!(var.ty, Type::Named(_)) {
                 let atom = Atom::Fun(format!("member.{name}"), vec![Poly::atom(Atom::Param(*v))]);
                 return match scalar_of(&expr.ty) {
@@ -908,8 +875,7 @@ impl Walker<'_> {
                 if name == "dim3" {
                     return self.dim3_of(&values);
                 }
-                let varies =
-                    own || VARYING.contains(&name) || name.starts_with("__shfl") || name.starts_with("__ballot");
+                let varies = own || VARYING.contains(&name) || name.starts_with("__shfl") || name.starts_with("__ballot");
                 self.fresh_of_type(&expr.ty, uniform && !varies, because)
             }
             CallEffect::Reads => {
@@ -968,9 +934,7 @@ impl Walker<'_> {
                 Value::Int(IntValue { poly, ty: s, modular: p.modular, because: p.because })
             }
             (Type::Reference(_), _) => Value::Other,
-            (_, Value::Int(_))
-                if style == CastStyle::Bit || style == CastStyle::Reinterpret && scalar_of(ty).is_none() =>
-            {
+            (_, Value::Int(_)) if style == CastStyle::Bit || style == CastStyle::Reinterpret && scalar_of(ty).is_none() => {
                 Value::Other
             }
             (_, v) => self.convert_to_type(v, ty, span),
@@ -1140,6 +1104,5 @@ fn low_mask(k: Option<i128>, ty: Scalar) -> Option<Mask> {
 
 /// Host functions that change nothing but what is passed by address.
 fn is_library(name: &str) -> bool {
-    name.starts_with("cuda")
-        || matches!(name, "malloc" | "free" | "printf" | "memset" | "memcpy" | "fprintf" | "exit" | "assert")
+    name.starts_with("cuda") || matches!(name, "malloc" | "free" | "printf" | "memset" | "memcpy" | "fprintf" | "exit" | "assert")
 }

@@ -11,6 +11,8 @@ pub mod layout;
 pub mod lexer;
 pub mod library;
 pub mod lower;
+pub mod engine;
+pub mod harness;
 pub mod near;
 pub mod parse;
 pub mod print;

@@ -149,8 +149,7 @@ fn instantiations_must_agree() {
     assert_eq!(known_at(&text.replace("V2", "8"), "x[n * V]", &[], 16), Some(true));
     assert_eq!(known_at(&text.replace("V2", "2"), "x[n * V]", &["n % 2 == 0"], 16), Some(true));
     assert_eq!(known_at(&text.replace("V2", "3"), "x[n * V]", &[], 16), None);
-    let shadowed =
-        format!("const int V2 = 4;\ntemplate <int V2> void g(float* a) {{ k<V2><<<1, 1>>>(a, a, 2); }}\n{text}");
+    let shadowed = format!("const int V2 = 4;\ntemplate <int V2> void g(float* a) {{ k<V2><<<1, 1>>>(a, a, 2); }}\n{text}");
     assert_eq!(known_at(&shadowed.replace("int main() { float* a; float* b; cudaMalloc(&a, 64); cudaMalloc(&b, 64); k<4><<<1, 1>>>(a, b, 2); k<V2><<<1, 1>>>(a, b, 2); }", "int main() {}"), "x[n * V]", &["aligned(x, 16)"], 16), None);
 }
 
@@ -160,9 +159,7 @@ fn together(text: &str) -> bool {
 
 #[test]
 fn barriers_that_some_threads_miss() {
-    let text = |body: &str| {
-        format!("__global__ void k(float* x, int n) {{ int t = threadIdx.x; __shared__ int flag; {body} }}")
-    };
+    let text = |body: &str| format!("__global__ void k(float* x, int n) {{ int t = threadIdx.x; __shared__ int flag; {body} }}");
     for body in [
         "if (t < n) __syncthreads();",
         "if (t >= n) return; __syncthreads();",
