@@ -1,8 +1,8 @@
 //! Which instantiations of a kernel template a file asks for: `kernel<..>` at launches and explicit instantiations.
 //!
 //! Arguments that are constants of the launching function (`constexpr int BM = 128;`) are replaced by their values. An
-//! instantiation whose arguments cannot be followed, such as parameters of a host template, is left out: NVRTC is
-//! known to crash on name expressions with unknown names.
+//! instantiation whose arguments cannot be followed, such as parameters of a host template, is left out: it could only
+//! be refused.
 
 use super::declare::angle_end;
 use super::lex::{self, Kind, Token};
