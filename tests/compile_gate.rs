@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use kopt::compile::nvcc::NvccJob;
 use kopt::compile::{
     BlockShape, Cache, CompileError, CompileGate, CompileRequest, Compiled, NoHeaders, Sliced, Target, Toolchain,
     Worker, compare, slice,
@@ -467,6 +468,33 @@ fn the_same_request_is_answered_from_the_cache() {
         }
     }
     assert!(!compile(&gate, &sliced, &[], ARCHS[1]).unwrap().from_cache);
+}
+
+#[test]
+fn an_installed_nvcc_takes_whole_files() {
+    let gate = CompileGate::new(Toolchain::find(), Cache::none());
+    if gate.toolchain().nvcc.is_none() {
+        println!("nvcc: not run (none is installed)");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("add.cu");
+    let job =
+        |flags| NvccJob { file: &file, arch: "sm_80", flags, folder: folder.path(), limit: Duration::from_secs(120) };
+    std::fs::write(&file, CASES[0].text).unwrap();
+    let flags = ["-c".to_owned(), "-DX=1".to_owned()];
+    let compiled = gate.compile_file(&job(&flags)).unwrap();
+    assert_eq!(compiled.kernels.len(), 1);
+    assert!(
+        compiled.kernels[0].registers > 0 && compiled.ptx.contains(".entry") && compiled.cubin.starts_with(b"\x7fELF")
+    );
+    let wrong = CASES[0].text.replace("a[i] + b[i]", "a[i] + bb[i]");
+    std::fs::write(&file, &wrong).unwrap();
+    let error = gate.compile_file(&job(&[])).unwrap_err();
+    let source = SourceFile::new("add.cu", wrong.as_bytes());
+    let all = error.diagnostics(&|name| name.ends_with("add.cu").then_some((FileId(0), &source)));
+    let span = all.iter().find_map(|d| d.primary()).expect("a span");
+    assert_eq!(source.lines.line_of(span.start as usize), 9);
 }
 
 /// Not a test of its own: the child of the next test runs it, and is the worker.

@@ -127,7 +127,7 @@ fn line(reach: &Reach<'_>, index: usize, offset: usize, out: &mut String) {
     let file = &reach.program.files[reach.program.entries[index].file];
     let line = file.lines.line_of(offset);
     let column = offset - file.lines.start_of(line).unwrap_or(offset).min(offset);
-    let name = file.name.replace('\\', "\\\\").replace('"', "\\\"");
+    let name = file.name.replace(['\n', '\r'], " ").replace('\\', "\\\\").replace('"', "\\\"");
     let _ = writeln!(out, "#line {line} \"{name}\"");
     out.extend(std::iter::repeat_n(' ', if column <= 200 { column } else { 0 }));
 }

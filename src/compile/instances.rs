@@ -1,8 +1,8 @@
 //! Which instantiations of a kernel template a file asks for: `kernel<..>` at launches and explicit instantiations.
 //!
 //! Arguments that are constants of the launching function (`constexpr int BM = 128;`) are replaced by their values. An
-//! instantiation whose arguments cannot be followed, such as parameters of a host template, is left out: NVRTC is
-//! known to crash on name expressions with unknown names.
+//! instantiation whose arguments cannot be followed, such as parameters of a host template, is left out: it could only
+//! be refused.
 
 use super::declare::angle_end;
 use super::lex::{self, Kind, Token};
@@ -44,8 +44,8 @@ pub(super) fn has_all_defaults(item: &str) -> bool {
     }
     let Some(end) = angle_end(&tokens, 1) else { return false };
     let (mut depth, mut defaulted, mut all) = (0usize, false, true);
-    for k in 2..end {
-        match tokens[k].kind {
+    for token in tokens.iter().take(end).skip(2) {
+        match token.kind {
             Kind::Punct(b'<' | b'(' | b'{') => depth += 1,
             Kind::Punct(b'>' | b')' | b'}') if depth > 0 => depth -= 1,
             Kind::Punct(b'=') if depth == 0 => defaulted = true,
@@ -99,7 +99,7 @@ fn constant(text: &str, before: &[Token], name: &str) -> Option<String> {
             && !before.get(k + 2).is_some_and(|t| t.is(b'='))
     })?;
     let ends = |t: &Token| matches!(t.kind, Kind::Punct(b';' | b'{' | b'}') | Kind::Directive);
-    let start = before.get(..at)?.iter().rposition(|t| ends(t)).map_or(0, |k| k + 1);
+    let start = before.get(..at)?.iter().rposition(ends).map_or(0, |k| k + 1);
     let alias = word(start) == "using";
     if !alias && !(start..at).any(|k| matches!(word(k), "const" | "constexpr")) {
         return None;

@@ -49,6 +49,7 @@ use crate::diag::{Code, Diagnostic, Severity};
 use crate::source::{FileId, SourceFile};
 use cache::{Key, Stored};
 use messages::Message;
+use nvcc::{NvccError, NvccJob};
 use nvrtc::NvrtcError;
 
 /// What to compile.
@@ -93,6 +94,9 @@ pub enum CompileError {
     /// Says nothing about the program.
     #[error("the compiler could not be asked: {0}")]
     Compiler(NvrtcError),
+    /// Says nothing about the program either.
+    #[error("nvcc could not be asked: {0}")]
+    Nvcc(NvccError),
 }
 
 impl CompileError {
@@ -105,7 +109,7 @@ impl CompileError {
             CompileError::SwitchedOff { .. } => "switched-off",
             CompileError::Rejected { hint: Some(reason), .. } => reason.key(),
             CompileError::Rejected { .. } => "rejected",
-            CompileError::Compiler(_) => "compiler",
+            CompileError::Compiler(_) | CompileError::Nvcc(_) => "compiler",
         }
     }
 
@@ -117,7 +121,7 @@ impl CompileError {
             CompileError::NeedsInstantiation { .. } => one(413, "name an instantiation, such as `kernel<float, 4>`"),
             CompileError::Architecture { .. } => one(414, "choose an architecture that `kopt doctor` lists"),
             CompileError::SwitchedOff { .. } => one(416, "give the -D options of your build"),
-            CompileError::Compiler(_) => one(415, "kopt doctor"),
+            CompileError::Compiler(_) | CompileError::Nvcc(_) => one(415, "kopt doctor"),
             CompileError::Rejected { messages, hint, host_names } => {
                 let errors: Vec<Message> = messages.iter().filter(|m| m.severity == Severity::Error).cloned().collect();
                 let mut out = messages::diagnostics(&errors, find);
@@ -191,6 +195,28 @@ impl CompileGate {
         // A full or read-only disk costs the next run its speed, nothing else.
         let _ = self.cache.put(&key, &stored);
         Ok(finish(stored, &names, false, toolchain))
+    }
+
+    /// Compiles a whole file with the installed nvcc and the project's own flags. Nothing is remembered: the result
+    /// depends on every file that is included. The kernels carry their symbols as names.
+    pub fn compile_file(&self, job: &NvccJob<'_>) -> Result<Compiled, CompileError> {
+        let nvcc = self.toolchain.nvcc.as_ref().ok_or(CompileError::NoToolchain)?;
+        let output = nvcc.compile(job).map_err(|error| match error {
+            NvccError::Rejected { log } => {
+                let messages = messages::parse(&ptxas::messages_only(&log));
+                CompileError::Rejected { messages, hint: None, host_names: vec![] }
+            }
+            other => CompileError::Nvcc(other),
+        })?;
+        let named = |k: KernelResources| KernelResources { name: k.symbol.clone(), ..k };
+        Ok(Compiled {
+            kernels: output.kernels.into_iter().map(named).collect(),
+            ptx: output.ptx,
+            cubin: output.cubin,
+            warnings: messages::parse(&ptxas::messages_only(&output.log)),
+            from_cache: false,
+            toolchain: format!("nvcc {}", nvcc.version),
+        })
     }
 
     fn options(&self, request: &CompileRequest<'_>) -> Vec<String> {
