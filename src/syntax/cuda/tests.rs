@@ -153,6 +153,45 @@ fn a_comparison_in_disguise_is_mended() {
 }
 
 #[test]
+fn macros_that_reinterpret_are_seen_through() {
+    for body in [
+        "(reinterpret_cast<float4*>(&(x))[0])",
+        "(reinterpret_cast<const float4 *>(&(x))[0])",
+        "*reinterpret_cast<float4*>(&(x))",
+        "(*(float4 *)(&(x)))",
+    ] {
+        let u =
+            unit(&format!("#define F4(x) {body}\n__global__ void k(float* p, int i) {{ F4(p[4 * i]) = F4(p[i]); }}"));
+        let f = u.kernels().next().expect("one kernel");
+        let seen: Vec<_> = f.accesses.iter().map(|a| (a.mode, a.space, type_text(&a.ty), a.through_cast)).collect();
+        let wide = |mode| (mode, Space::Global, "f32x4".to_owned(), true);
+        assert_eq!(seen, [wide(AccessMode::Store), wide(AccessMode::Load)], "{body}");
+    }
+    // Anything else stays a call, whose argument is touched with an unknown width.
+    let u = unit("#define F4(x) first(x)\n__global__ void k(float* p) { F4(p[0]) = 1; }");
+    let f = u.kernels().next().expect("one kernel");
+    assert_eq!((f.accesses[0].mode, &f.accesses[0].ty), (AccessMode::Store, &Type::Unknown));
+}
+
+#[test]
+fn launches_through_a_local_name_are_those_of_the_kernel() {
+    let u = unit(
+        "template <int N> __global__ void k() {} __global__ void a() {} __global__ void b() {}\n\
+         void h(int n) { auto f = &k<4>; f<<<1, 2>>>(); auto g = a; if (n) g = b; g<<<1, 2>>>(); (*f)<<<1, 2>>>(); }",
+    );
+    let seen: Vec<_> = u.launches.iter().map(|l| (l.callee.as_str(), l.template_args.clone())).collect();
+    let four = || vec!["4".to_owned()];
+    assert_eq!(seen, [("k", four()), ("g", vec![]), ("k", four())], "g may be either and keeps its name");
+}
+
+#[test]
+fn lost_kernels_are_reported() {
+    let u = unit("#define MAKE(n) __global__ void n(float* p) { p[0] = 1; }\nMAKE(a)\n__global__ void b() {}");
+    let codes: Vec<u16> = u.problems.iter().map(|p| p.code.0).filter(|c| *c == 2).collect();
+    assert_eq!((u.kernels().count(), codes), (1, vec![2]));
+}
+
+#[test]
 fn ids_are_positions_and_spans_lie_in_the_text() {
     let text = include_str!("../../../tests/data/ordinary.cu");
     let u = unit(text);
