@@ -29,13 +29,21 @@ fn cases() -> Vec<Case<'static>> {
 fn describe(code: &str, masked: &Masked) -> Vec<String> {
     let mut lines = vec![];
     for k in &masked.kernels {
-        lines.push(format!("kernel {} {:?}{}{}", k.name, k.shape, if k.alias { " alias" } else { "" }, if k.dropped { " dropped" } else { "" }));
+        lines.push(format!(
+            "kernel {} {:?}{}{}",
+            k.name,
+            k.shape,
+            if k.alias { " alias" } else { "" },
+            if k.dropped { " dropped" } else { "" }
+        ));
     }
     for a in &masked.attributes {
         let args: Vec<&str> = a.args.iter().map(|(text, _)| text.as_str()).collect();
         lines.push(format!("attribute {:?} ({}) {}", a.kind, args.join("; "), a.expansion).trim_end().to_owned());
     }
-    lines.extend(masked.replaced.iter().map(|r| format!("replaced {:?} `{}`", r.what, one_line(&code[r.range.clone()]))));
+    lines.extend(
+        masked.replaced.iter().map(|r| format!("replaced {:?} `{}`", r.what, one_line(&code[r.range.clone()]))),
+    );
     lines.extend(masked.dropped.iter().map(|r| format!("dropped `{}`", one_line(code[r.clone()].trim()))));
     lines.extend(masked.suspicions.iter().map(|r| format!("suspicion `{}`", one_line(&code[r.clone()]))));
     lines.extend(masked.problems.iter().map(|p| format!("problem {}", p.code)));

@@ -29,7 +29,9 @@ fn folder(dir: &Path, files: &mut Vec<PathBuf>, problems: &mut Vec<Diagnostic>) 
     // `.gitignore` counts in an exported tree too.
     for entry in ignore::WalkBuilder::new(dir).require_git(false).build() {
         match entry {
-            Ok(entry) if entry.file_type().is_some_and(|t| t.is_file()) && wanted(entry.path()) => files.push(entry.into_path()),
+            Ok(entry) if entry.file_type().is_some_and(|t| t.is_file()) && wanted(entry.path()) => {
+                files.push(entry.into_path())
+            }
             Ok(_) => {}
             Err(e) => problems.push(Diagnostic::warning(Code(4), format!("skipped under {}: {e}", dir.display()))),
         }

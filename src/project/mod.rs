@@ -83,7 +83,8 @@ pub fn load(paths: &[PathBuf], options: &Options) -> Project {
     let mut wave: Vec<PathBuf> = named;
     let mut role = Role::Named;
     while !wave.is_empty() {
-        let read: Vec<Result<Read, Diagnostic>> = wave.par_iter().map(|path| read_file(path, role, &resolver)).collect();
+        let read: Vec<Result<Read, Diagnostic>> =
+            wave.par_iter().map(|path| read_file(path, role, &resolver)).collect();
         let mut next = vec![];
         for result in read {
             match result {
@@ -138,11 +139,13 @@ fn read_file(path: &Path, role: Role, resolver: &Resolver) -> Result<Read, Diagn
 /// K0003 when it is larger, K0004 when it cannot be read.
 pub fn read_limited(path: &Path) -> Result<Vec<u8>, Diagnostic> {
     let unreadable = |e: std::io::Error| {
-        Diagnostic::error(Code(4), format!("cannot read {}: {e}", path.display())).next("check the path and its permissions")
+        Diagnostic::error(Code(4), format!("cannot read {}: {e}", path.display()))
+            .next("check the path and its permissions")
     };
     let size = std::fs::metadata(path).map_err(unreadable)?.len();
     if size > MAX_BYTES {
-        let message = format!("{} has {} MB; files above {} MB are not read", path.display(), size >> 20, MAX_BYTES >> 20);
+        let message =
+            format!("{} has {} MB; files above {} MB are not read", path.display(), size >> 20, MAX_BYTES >> 20);
         return Err(Diagnostic::warning(Code(3), message).next("name the files that hold kernels"));
     }
     std::fs::read(path).map_err(unreadable)

@@ -14,7 +14,11 @@ fn names(project: &Project, root: &Path) -> Vec<String> {
 fn headers_are_followed_once_and_give_their_macros() {
     let dir = tempfile::tempdir().expect("folder");
     let root = dir.path();
-    write(root, "src/a.cu", b"#include \"../inc/k.h\"\n#include <vector>\n#include \"gone.h\"\nK_GLOBAL k(int* p) { p[TILE] = 1; }\n");
+    write(
+        root,
+        "src/a.cu",
+        b"#include \"../inc/k.h\"\n#include <vector>\n#include \"gone.h\"\nK_GLOBAL k(int* p) { p[TILE] = 1; }\n",
+    );
     write(root, "inc/k.h", b"#pragma once\n#include \"n.h\"\n#define K_GLOBAL K_GLOBAL_ void\n");
     write(root, "inc/n.h", b"#include \"k.h\"\n#define K_GLOBAL_ static __global__\n#define TILE (1 << 4)\n");
     let project = load(&[root.join("src/a.cu")], &Options { root: Some(root.to_path_buf()), ..Options::default() });

@@ -23,7 +23,8 @@ struct Level {
 }
 
 pub fn run(m: &mut Masker<'_>, kept: &[Kept], mates: &[u32]) {
-    let mut angles = Angles { m, k: kept, mates, closer: vec![false; kept.len()], levels: vec![Level::default()], template_end: 0 };
+    let mut angles =
+        Angles { m, k: kept, mates, closer: vec![false; kept.len()], levels: vec![Level::default()], template_end: 0 };
     for i in 0..kept.len() {
         angles.step(i);
     }
@@ -58,6 +59,11 @@ impl Angles<'_, '_, '_> {
             return self.operand(tok);
         }
         if tok.len() != 1 {
+            // The grammar may read `a < b && c >= d` as an assignment to `a<b && c>`.
+            if tok.byte == b'>' && self.level().pending.is_some() {
+                self.m.put(tok.start as usize, b'<');
+                self.m.replace(tok.range(), What::Operator);
+            }
             let scope_operator = tok.byte == b':';
             self.level().type_only &= scope_operator;
             return;
@@ -88,8 +94,10 @@ impl Angles<'_, '_, '_> {
     }
 
     fn operand(&mut self, tok: Tok) {
-        let type_word = matches!(tok.word, Word::Plain | Word::Primitive | Word::Type | Word::Record | Word::Macro(MacroKind::Type))
-            || tok.word == Word::Qualifier && matches!(self.m.word(tok), "const" | "volatile");
+        let type_word = matches!(
+            tok.word,
+            Word::Plain | Word::Primitive | Word::Type | Word::Record | Word::Macro(MacroKind::Type)
+        ) || tok.word == Word::Qualifier && matches!(self.m.word(tok), "const" | "volatile");
         let word = tok.is_word();
         let level = self.level();
         level.type_only &= word && type_word;
@@ -144,7 +152,9 @@ impl Angles<'_, '_, '_> {
     /// Whether the list that opens at `open` belongs to a declaration: a type stands in front of its name.
     fn declares(&self, open: usize) -> bool {
         let Some(before) = open.checked_sub(2).and_then(|j| self.at(j)) else { return false };
-        before.is_word() && !matches!(before.word, Word::Keyword | Word::Lead | Word::Case) || before.is(b'*') || before.is(b'>')
+        before.is_word() && !matches!(before.word, Word::Keyword | Word::Lead | Word::Case)
+            || before.is(b'*')
+            || before.is(b'>')
     }
 
     /// The `>` that closes `<` at `i`, with whether `&&` or `||` stands between, and whether a type does.
@@ -196,7 +206,8 @@ impl Angles<'_, '_, '_> {
         let closing = self.closing(i);
         let cast = prev.word == Word::Keyword && self.m.word(prev).ends_with("_cast");
         let list = cast
-            || matches!(prev.word, Word::Template) || !matches!(self.k[i].scope, Scope::Block | Scope::Paren | Scope::Bracket | Scope::Init);
+            || matches!(prev.word, Word::Template)
+            || !matches!(self.k[i].scope, Scope::Block | Scope::Paren | Scope::Bracket | Scope::Init);
         if list {
             if let Some((close, ..)) = closing {
                 self.closer[close] = true;
@@ -204,7 +215,8 @@ impl Angles<'_, '_, '_> {
             return;
         }
         // `[&]<int N>(..)` and `operator()<3>()`.
-        let called = prev.is(b')') && i.checked_sub(3).and_then(|j| self.at(j)).is_some_and(|t| t.word == Word::Operator);
+        let called =
+            prev.is(b')') && i.checked_sub(3).and_then(|j| self.at(j)).is_some_and(|t| t.word == Word::Operator);
         let lambda = prev.is(b']') || called;
         let template = match closing {
             None => None,
@@ -264,8 +276,11 @@ impl Angles<'_, '_, '_> {
         // `>>` is a shift: both halves change, or neither.
         let pair = self.at(i + 1).is_some_and(|t| t.is(b'>') && t.start == self.k[i].tok.end);
         let next = self.at(i + 1 + usize::from(pair));
-        let closes_launch = (i.saturating_sub(2)..=i).any(|j| (j..j + 3).all(|n| self.at(n).is_some_and(|t| t.is(b'>'))));
-        if closes_launch || next.is_some_and(|t| matches!(t.kind, TokenKind::Number | TokenKind::Text | TokenKind::Char)) {
+        let closes_launch =
+            (i.saturating_sub(2)..=i).any(|j| (j..j + 3).all(|n| self.at(n).is_some_and(|t| t.is(b'>'))));
+        if closes_launch
+            || next.is_some_and(|t| matches!(t.kind, TokenKind::Number | TokenKind::Text | TokenKind::Char))
+        {
             self.closer[i + usize::from(pair)] = true;
             return;
         }

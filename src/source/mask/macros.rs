@@ -101,7 +101,10 @@ impl MacroTable {
         let body = text.get(define.body.clone()).unwrap_or("");
         let kind = self.classify(body, define.params.as_deref(), base);
         let body = if body.len() <= BODY_LIMIT { body } else { "" };
-        self.insert(define.name.clone(), Macro { kind, params: define.params.clone(), body: body.into(), ambiguous: false });
+        self.insert(
+            define.name.clone(),
+            Macro { kind, params: define.params.clone(), body: body.into(), ambiguous: false },
+        );
     }
 
     fn insert(&mut self, name: String, new: Macro) {
@@ -152,7 +155,8 @@ impl MacroTable {
     /// Names that stand for `__global__`, for the prefilter.
     pub fn kernel_aliases(&self) -> Vec<&str> {
         let is_kernel = |k| matches!(k, MacroKind::KernelAlias(_) | MacroKind::KernelDefinition);
-        let mut names: Vec<&str> = self.macros.iter().filter(|(_, m)| is_kernel(m.kind)).map(|(n, _)| n.as_str()).collect();
+        let mut names: Vec<&str> =
+            self.macros.iter().filter(|(_, m)| is_kernel(m.kind)).map(|(n, _)| n.as_str()).collect();
         names.sort_unstable();
         names
     }
@@ -221,8 +225,10 @@ impl MacroTable {
             return self.function_like(body, &tokens, word(first));
         }
         let type_like = |t: &Token| {
-            matches!(word(t), Word::Primitive | Word::Type | Word::Qualifier | Word::Record | Word::Macro(MacroKind::Type))
-                || matches!(t.of(body), "*" | "&")
+            matches!(
+                word(t),
+                Word::Primitive | Word::Type | Word::Qualifier | Word::Record | Word::Macro(MacroKind::Type)
+            ) || matches!(t.of(body), "*" | "&")
         };
         let last = tokens.last().map_or("", |t| t.of(body));
         match word(first) {
@@ -241,7 +247,9 @@ impl MacroTable {
         match first {
             Word::Control if is_head(body, tokens) => MacroKind::Loop,
             Word::Control | Word::Lead | Word::Case => MacroKind::Statement,
-            Word::Macro(MacroKind::Loop) if text(1) == "(" && skip_group(body, tokens, 1) == tokens.len() => MacroKind::Loop,
+            Word::Macro(MacroKind::Loop) if text(1) == "(" && skip_group(body, tokens, 1) == tokens.len() => {
+                MacroKind::Loop
+            }
             Word::Macro(MacroKind::Statement) => MacroKind::Statement,
             _ if matches!(text(0), "{" | ";") || last == ";" || last == "}" => MacroKind::Statement,
             // A block in parentheses is an expression, a semicolon outside any is none.
