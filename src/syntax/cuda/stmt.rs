@@ -168,6 +168,11 @@ impl<'a> Lower<'a> {
         let Some(inner) = named(node).into_iter().next() else { return Ok(StmtKind::Empty) };
         match inner.kind() {
             "gnu_asm_expression" => return Ok(self.asm(inner)),
+            "binary_expression" | "comma_expression" => {
+                if let Some(stmt) = self.template_declaration(node, inner) {
+                    return Err(vec![stmt]);
+                }
+            }
             "assignment_expression" | "subscript_expression" => {
                 if let Some(stmt) = self.parenthesized_declaration(node, inner) {
                     return Err(vec![stmt]);

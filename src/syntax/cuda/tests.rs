@@ -128,6 +128,20 @@ fn constructors_are_no_function_declarations() {
 }
 
 #[test]
+fn declarations_with_template_arguments_are_no_comparisons() {
+    for (text, ty) in [
+        ("cg::thread_block_tile<32> x = cg::tiled_partition<32>(b)", "cg::thread_block_tile<32>"),
+        ("cg::tile<32> x", "cg::tile<32>"),
+        ("cg::tile<32> x = 3", "cg::tile<32>"),
+        ("lib::pair<4, 8> x(n, 1)", "lib::pair<4, 8>"),
+        ("lib::pair<float, 8> x = n", "lib::pair<float, 8>"),
+        ("tile<32> x = g<32>(n)", "tile<32>"),
+    ] {
+        assert_eq!(local(text), ty, "{text}");
+    }
+}
+
+#[test]
 fn constants_of_the_file_are_evaluated() {
     let u = unit(
         "#define A 4\n#define B (A * 2)\nconstexpr int C = B << 1;\nenum { D = 3, E };\nstatic const size_t F = C / sizeof(int);\n\
