@@ -3,6 +3,7 @@
 //! Ranges: K00xx reading and parsing, K01xx skill files, K02xx conditions of a skill (refusals), K03xx editing,
 //! K04xx compile gate and toolchain, K05xx lock and command line, K1xxx hazards in kernels.
 
+pub mod contract;
 pub mod skill;
 
 /// A stable diagnostic code such as `K0002`.

@@ -1,10 +1,10 @@
 //! Dependences that stand in the way of moving an access over neighbouring iterations, and uses of a shared tile.
 
+use super::Facts;
 use super::alias::Alias;
 use super::because::Because;
 use super::questions::Missing;
 use super::state::{Event, EventKind};
-use super::Facts;
 use crate::ir::*;
 use crate::source::Span;
 
@@ -80,7 +80,9 @@ impl Facts<'_> {
         let (a, sa) = self.access(id)?;
         let (b, sb) = self.access(other)?;
         let f = self.function;
-        let spans = || vec![(f.expr(a.expr).span, "this access".to_owned()), (f.expr(b.expr).span, "meets this one".to_owned())];
+        let spans = || {
+            vec![(f.expr(a.expr).span, "this access".to_owned()), (f.expr(b.expr).span, "meets this one".to_owned())]
+        };
         if a.mode == AccessMode::Load && b.mode == AccessMode::Load && !sb.is_volatile {
             return Ok(Ok(Because::nothing()));
         }
@@ -107,12 +109,16 @@ impl Facts<'_> {
             }
             Alias::Unknown(why) => {
                 let names = match (&sa.pointer, &sb.pointer) {
-                    (Some(p), Some(q)) if p.root != q.root => Some((f.var(p.root).name.clone(), f.var(q.root).name.clone())),
+                    (Some(p), Some(q)) if p.root != q.root => {
+                        Some((f.var(p.root).name.clone(), f.var(q.root).name.clone()))
+                    }
                     _ => None,
                 };
                 let m = Missing { reason: why, at: spans(), next: None };
                 Err(match names {
-                    Some((x, y)) => m.next(format!("declare both `__restrict__`, or assume `noalias({x}, {y})` in the contract")),
+                    Some((x, y)) => {
+                        m.next(format!("declare both `__restrict__`, or assume `noalias({x}, {y})` in the contract"))
+                    }
                     None => m,
                 })
             }
@@ -128,7 +134,8 @@ impl Facts<'_> {
         if self.macros.any_mentions(name) {
             return Err(Missing::new(format!("a macro mentions `{name}`")).at(f.var(t.var).name_span, "this tile"));
         }
-        let captured = |g: &&Function| g.id != f.id && g.vars.iter().any(|v| v.kind == VarKind::Captured && v.name == *name);
+        let captured =
+            |g: &&Function| g.id != f.id && g.vars.iter().any(|v| v.kind == VarKind::Captured && v.name == *name);
         if let Some(g) = self.unit.functions.iter().find(captured) {
             return Ok(Some(g.span));
         }
@@ -177,12 +184,19 @@ impl Facts<'_> {
                 ExprKind::CallValue { .. } | ExprKind::InitList(_) => false,
                 _ => true,
             })
-            && !f.vars.iter().any(|v| matches!(v.ty, Type::Reference(_)) && v.init.is_some_and(|i| f.walk(i).contains(&at)))
+            && !f
+                .vars
+                .iter()
+                .any(|v| matches!(v.ty, Type::Reference(_)) && v.init.is_some_and(|i| f.walk(i).contains(&at)))
     }
 
     fn takes_values(&self, call: ExprId) -> bool {
-        let scope =
-            super::effects::Scope { program: self.program, unit: self.unit, function: self.function, macros: self.macros };
+        let scope = super::effects::Scope {
+            program: self.program,
+            unit: self.unit,
+            function: self.function,
+            macros: self.macros,
+        };
         use super::effects::CallEffect::*;
         matches!(scope.call_effect(call), Pure | Reads)
     }

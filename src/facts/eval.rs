@@ -40,7 +40,9 @@ impl Walker<'_> {
                 let formula = if *b { Formula::True } else { Formula::False };
                 Value::Truth(Truth { formula, uniform: true, because: Because::nothing() })
             }
-            ExprKind::Float(_) | ExprKind::Str(_) | ExprKind::Null | ExprKind::This | ExprKind::Lambda(_) => Value::Other,
+            ExprKind::Float(_) | ExprKind::Str(_) | ExprKind::Null | ExprKind::This | ExprKind::Lambda(_) => {
+                Value::Other
+            }
             ExprKind::Var(v) => {
                 // A shared or global scalar, or a reference.
                 if self.by_access.contains_key(&id) {
@@ -188,7 +190,11 @@ impl Walker<'_> {
         if let Some(v) = values.next() {
             let ty = if i32::try_from(v).is_ok() { Scalar::I32 } else { Scalar::I64 };
             let ty = scalar_of(&self.f.expr(id).ty).filter(|s| s.is_integer()).unwrap_or(ty);
-            return if values.all(|o| o == v) { int(Poly::constant(v), ty, because) } else { Value::Other };
+            let macros = self.scope.macros;
+            let ty = if macros.is_unsigned(name) { Scalar::U32 } else { ty };
+            let one = values.all(|o| o == v) && macros.is_settled(name, &self.scope.unit.constants);
+            let because = because.and(&macros.reservation(name));
+            return if one { int(Poly::constant(v), ty, because) } else { Value::Other };
         }
         if let Some(v) = self.global_constant(name) {
             let declared = self.scope.unit.globals.iter().find(|g| g.name == name || g.qualified == name);
@@ -291,9 +297,7 @@ impl Walker<'_> {
         let uniform = self.is_uniform(&value);
         match value {
             Value::Truth(t) => t,
-            Value::Int(i) if !i.modular => {
-                Truth { formula: Formula::NonZero(i.poly), uniform, because: i.because }
-            }
+            Value::Int(i) if !i.modular => Truth { formula: Formula::NonZero(i.poly), uniform, because: i.because },
             other => Truth { formula: Formula::Unknown, uniform, because: other.because() },
         }
     }
@@ -366,17 +370,41 @@ impl Walker<'_> {
         };
         let formula = match formula {
             Some(Formula::NonNeg(p)) if p.as_constant().is_some() => {
-                if p.constant_term() >= 0 { Formula::True } else { Formula::False }
+                if p.constant_term() >= 0 {
+                    Formula::True
+                } else {
+                    Formula::False
+                }
             }
-            Some(Formula::Zero(p)) if p.as_constant().is_some() => if p.is_zero() { Formula::True } else { Formula::False },
-            Some(Formula::NonZero(p)) if p.as_constant().is_some() => if p.is_zero() { Formula::False } else { Formula::True },
+            Some(Formula::Zero(p)) if p.as_constant().is_some() => {
+                if p.is_zero() {
+                    Formula::True
+                } else {
+                    Formula::False
+                }
+            }
+            Some(Formula::NonZero(p)) if p.as_constant().is_some() => {
+                if p.is_zero() {
+                    Formula::False
+                } else {
+                    Formula::True
+                }
+            }
             other => other.unwrap_or(Formula::Unknown),
         };
         Truth { formula, uniform, because }
     }
 
     /// Division, remainder, shifts and bit operations.
-    fn inexact(&mut self, op: BinaryOp, a: IntValue, b: IntValue, ty: Scalar, uniform: bool, because: Because) -> Value {
+    fn inexact(
+        &mut self,
+        op: BinaryOp,
+        a: IntValue,
+        b: IntValue,
+        ty: Scalar,
+        uniform: bool,
+        because: Because,
+    ) -> Value {
         use BinaryOp::*;
         let k = b.poly.as_constant();
         let bits = i128::from(8 * ty.bytes());
@@ -459,21 +487,26 @@ impl Walker<'_> {
         }
         if ty == Scalar::U64 {
             return match (self.known.prove_nonneg(&poly), range.hi) {
-                (Some(b), Some(hi)) if type_range(ty).hi.is_some_and(|t| hi <= t) => int(poly, ty, because.and(&b).and(&why)),
+                (Some(b), Some(hi)) if type_range(ty).hi.is_some_and(|t| hi <= t) => {
+                    int(poly, ty, because.and(&b).and(&why))
+                }
                 _ => Value::Int(IntValue { poly, ty, modular: true, because }),
             };
         }
         match self.known.prove_nonneg(&poly) {
-            Some(b) if range.hi.is_some_and(|h| Some(h) <= type_range(ty).hi) => int(poly, ty, because.and(&b).and(&why)),
+            Some(b) if range.hi.is_some_and(|h| Some(h) <= type_range(ty).hi) => {
+                int(poly, ty, because.and(&b).and(&why))
+            }
             Some(b) if is_thread_stride(&poly) => {
                 int(poly, ty, because.and(&b).and(&Because::assuming("standing:no-wrap-thread-index")))
             }
-            Some(b) => {
+            // A summand like `(unsigned)-1` is meant to wrap.
+            Some(b) if range.lo <= type_range(Scalar::I32).hi && poly.constant_term() <= i128::from(i32::MAX) => {
                 let assumption = self.no_wrap_assumption();
                 int(poly, ty, because.and(&b).and(&assumption))
             }
             // It may go below zero, where it wraps for certain.
-            None => match function("wrap.u32", vec![poly]) {
+            _ => match function("wrap.u32", vec![poly]) {
                 Some(p) => int(p, ty, because),
                 None => self.fresh_int(ty, false, because),
             },
@@ -500,7 +533,9 @@ impl Walker<'_> {
             if let (Some(b), true) = (&from_above, high) {
                 return IntValue { poly, ty: to, modular, because: because.and(&why).and(b) };
             }
-            if let (Some(b), Scalar::U32, Scalar::I32) = (from_above, ty, to) {
+            let is_index =
+                poly.atoms().iter().any(|a| matches!(a, Atom::Thread(_) | Atom::Block(_) | Atom::BlockDim(_)));
+            if let (Some(b), Scalar::U32, Scalar::I32, true) = (from_above, ty, to, is_index) {
                 let assumption = if is_thread_stride(&poly) {
                     Because::assuming("standing:no-wrap-thread-index")
                 } else {
@@ -592,7 +627,9 @@ impl Walker<'_> {
             decl.ty.clone()
         };
         let value = match value {
-            Value::Other => self.fresh_of_type(&known_type, false, Because::at(span, format!("`{}` is set here", decl.name))),
+            Value::Other => {
+                self.fresh_of_type(&known_type, false, Because::at(span, format!("`{}` is set here", decl.name)))
+            }
             v => self.convert_to_type(v, &known_type, span),
         };
         self.env.insert(var, value.clone());
@@ -791,10 +828,11 @@ impl Walker<'_> {
         };
         self.event(EventKind::Access(access), span);
         let surface = &self.f.accesses[access.0 as usize];
-        let bytes = surface.ty.bytes().or_else(|| scalar_of(&surface.ty).map(Scalar::bytes)).or_else(|| match &surface.ty {
-            Type::Param(t) => self.context.types.get(t).copied(),
-            _ => None,
-        });
+        let bytes =
+            surface.ty.bytes().or_else(|| scalar_of(&surface.ty).map(Scalar::bytes)).or_else(|| match &surface.ty {
+                Type::Param(t) => self.context.types.get(t).copied(),
+                _ => None,
+            });
         let var = self.f.var(surface.base);
         let behind = |t: &Type| matches!(t, Type::Pointer(p) if p.is_volatile);
         let is_volatile = var.is_volatile || behind(&var.ty) || surface.through_cast && self.volatile_inside(id);
@@ -803,9 +841,10 @@ impl Walker<'_> {
     }
 
     fn volatile_inside(&self, id: ExprId) -> bool {
-        self.f.walk(id).iter().any(|e| {
-            matches!(self.f.kind_of(*e), ExprKind::Cast { ty: Type::Pointer(p), .. } if p.is_volatile)
-        })
+        self.f
+            .walk(id)
+            .iter()
+            .any(|e| matches!(self.f.kind_of(*e), ExprKind::Cast { ty: Type::Pointer(p), .. } if p.is_volatile))
     }
 
     fn member(&mut self, id: ExprId, base: ExprId, name: &str, arrow: bool) -> Value {
@@ -814,7 +853,8 @@ impl Walker<'_> {
         let because = Because::at(expr.span, format!("member `{name}`"));
         if let (ExprKind::Var(v), false) = (f.kind_of(base), arrow) {
             let var = f.var(*v);
-            let untouched = var.kind == VarKind::Param && f.is_kernel() && !self.escaped.contains(v) && !self.is_assigned(*v);
+            let untouched =
+                var.kind == VarKind::Param && f.is_kernel() && !self.escaped.contains(v) && !self.is_assigned(*v);
             if untouched && matches!(var.ty, Type::Named(_)) {
                 let atom = Atom::Fun(format!("member.{name}"), vec![Poly::atom(Atom::Param(*v))]);
                 return match scalar_of(&expr.ty) {
@@ -875,7 +915,8 @@ impl Walker<'_> {
                 if name == "dim3" {
                     return self.dim3_of(&values);
                 }
-                let varies = own || VARYING.contains(&name) || name.starts_with("__shfl") || name.starts_with("__ballot");
+                let varies =
+                    own || VARYING.contains(&name) || name.starts_with("__shfl") || name.starts_with("__ballot");
                 self.fresh_of_type(&expr.ty, uniform && !varies, because)
             }
             CallEffect::Reads => {
@@ -934,7 +975,9 @@ impl Walker<'_> {
                 Value::Int(IntValue { poly, ty: s, modular: p.modular, because: p.because })
             }
             (Type::Reference(_), _) => Value::Other,
-            (_, Value::Int(_)) if style == CastStyle::Bit || style == CastStyle::Reinterpret && scalar_of(ty).is_none() => {
+            (_, Value::Int(_))
+                if style == CastStyle::Bit || style == CastStyle::Reinterpret && scalar_of(ty).is_none() =>
+            {
                 Value::Other
             }
             (_, v) => self.convert_to_type(v, ty, span),
@@ -1104,5 +1147,6 @@ fn low_mask(k: Option<i128>, ty: Scalar) -> Option<Mask> {
 
 /// Host functions that change nothing but what is passed by address.
 fn is_library(name: &str) -> bool {
-    name.starts_with("cuda") || matches!(name, "malloc" | "free" | "printf" | "memset" | "memcpy" | "fprintf" | "exit" | "assert")
+    name.starts_with("cuda")
+        || matches!(name, "malloc" | "free" | "printf" | "memset" | "memcpy" | "fprintf" | "exit" | "assert")
 }

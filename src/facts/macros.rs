@@ -2,19 +2,53 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::because::Because;
+use crate::source::Span;
+
 /// Macro names and the identifiers of their bodies, transitively.
 #[derive(Clone, Debug, Default)]
 pub struct Macros {
     bodies: BTreeMap<String, BTreeSet<String>>,
     /// Each definition after the name: parameters and body.
     texts: BTreeMap<String, Vec<String>>,
+    /// Names that are tested by `#ifdef`, `#ifndef` or `defined(..)`: the command line may define them otherwise.
+    tested: BTreeSet<String>,
 }
 
 /// Redefining one of these means that the text does not say what it seems to.
 const RESERVED: &[&str] = &[
-    "int", "float", "double", "unsigned", "signed", "long", "short", "char", "bool", "void", "const", "if", "else", "for",
-    "while", "do", "return", "break", "continue", "switch", "case", "static", "threadIdx", "blockIdx", "blockDim",
-    "gridDim", "size_t", "half", "float4", "goto", "volatile", "auto",
+    "int",
+    "float",
+    "double",
+    "unsigned",
+    "signed",
+    "long",
+    "short",
+    "char",
+    "bool",
+    "void",
+    "const",
+    "if",
+    "else",
+    "for",
+    "while",
+    "do",
+    "return",
+    "break",
+    "continue",
+    "switch",
+    "case",
+    "static",
+    "threadIdx",
+    "blockIdx",
+    "blockDim",
+    "gridDim",
+    "size_t",
+    "half",
+    "float4",
+    "goto",
+    "volatile",
+    "auto",
 ];
 
 impl Macros {
@@ -22,10 +56,15 @@ impl Macros {
     pub fn read(text: &str) -> Macros {
         let mut bodies: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut tested = BTreeSet::new();
         let mut lines = text.lines();
         while let Some(line) = lines.next() {
             let Some(rest) = line.trim_start().strip_prefix('#') else { continue };
-            let Some(rest) = rest.trim_start().strip_prefix("define") else { continue };
+            let directive = rest.trim_start();
+            if directive.starts_with("if") || directive.starts_with("elif") {
+                tested.extend(identifiers(directive).into_iter().skip(1));
+            }
+            let Some(rest) = directive.strip_prefix("define") else { continue };
             if !rest.starts_with([' ', '\t']) {
                 continue;
             }
@@ -43,7 +82,31 @@ impl Macros {
                 bodies.entry(name).or_default().extend(words);
             }
         }
-        Macros { bodies, texts }
+        Macros { bodies, texts, tested }
+    }
+
+    /// Whether all definitions of the constant `name` in the text are among `constants`: a branch that was not read may
+    /// define it otherwise.
+    pub fn is_settled(&self, name: &str, constants: &[(String, i128, Span)]) -> bool {
+        let read = constants.iter().filter(|(n, ..)| n == name).count();
+        self.texts.get(name).is_none_or(|t| t.len() <= read)
+    }
+
+    /// The assumption on which the value of a constant rests that the command line may set.
+    pub fn reservation(&self, name: &str) -> Because {
+        if self.tested.contains(name) { Because::assuming("implicit:default-macros") } else { Because::nothing() }
+    }
+
+    /// Whether a definition of `name` has an unsigned number in it.
+    pub fn is_unsigned(&self, name: &str) -> bool {
+        let number = |t: &String| {
+            let mut words = t.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+            words.any(|w| {
+                w.starts_with(|c: char| c.is_ascii_digit())
+                    && w.to_ascii_lowercase().trim_end_matches('l').ends_with('u')
+            }) || ["unsigned", "size_t", "sizeof", "uint"].iter().any(|w| t.contains(w))
+        };
+        self.texts.get(name).is_some_and(|texts| texts.iter().any(number))
     }
 
     pub fn contains(&self, name: &str) -> bool {
@@ -78,7 +141,9 @@ impl Macros {
                 None => (vec![], text.as_str()),
             };
             let code = ["==", "<=", ">=", "!=", "&&"].iter().fold(body.to_owned(), |t, op| t.replace(op, " , "));
-            let odd = code.contains("++") || code.contains("--") || code.contains(|c: char| "=;{}[]&#\"'\\.~@$`".contains(c) && c != '.');
+            let odd = code.contains("++")
+                || code.contains("--")
+                || code.contains(|c: char| "=;{}[]&#\"'\\.~@$`".contains(c) && c != '.');
             !odd && identifiers(&strip_numbers(&code)).iter().all(|w| {
                 params.contains(w)
                     || ["int", "unsigned", "float", "long", "sizeof", "size_t", "double", "bool"].contains(&w.as_str())

@@ -264,7 +264,9 @@ impl Known {
                 _ => Interval::ALL,
             },
             ("quot", [a, b]) => match (of(a), of(b)) {
-                (Interval { lo: Some(l), hi }, d) if l >= 0 && d.lo.is_some_and(|v| v >= 1) => Interval { lo: Some(0), hi },
+                (Interval { lo: Some(l), hi }, d) if l >= 0 && d.lo.is_some_and(|v| v >= 1) => {
+                    Interval { lo: Some(0), hi }
+                }
                 _ => Interval::ALL,
             },
             ("rem", [a, b]) => match (of(a), of(b)) {

@@ -2,8 +2,8 @@
 
 use super::because::Because;
 use super::poly::Poly;
-use crate::ir::{Scalar, Type, VarId};
 use super::range::{Interval, Known};
+use crate::ir::{Scalar, Type, VarId};
 
 /// What an expression evaluates to.
 #[derive(Clone, Debug, PartialEq, Eq)]

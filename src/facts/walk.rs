@@ -49,7 +49,13 @@ pub struct Walker<'a> {
 
 impl<'a> Walker<'a> {
     /// Walks `function` under `context`.
-    pub fn run(program: &'a Program, unit: &'a Unit, f: &'a Function, macros: &'a Macros, context: &'a Context) -> Walked {
+    pub fn run(
+        program: &'a Program,
+        unit: &'a Unit,
+        f: &'a Function,
+        macros: &'a Macros,
+        context: &'a Context,
+    ) -> Walked {
         let scope = Scope { program, unit, function: f, macros };
         let mut w = Walker {
             escaped: scope.escaped(),
@@ -74,6 +80,9 @@ impl<'a> Walker<'a> {
         };
         w.out.taint = w.taint();
         if w.out.taint.is_none() {
+            if !f.is_kernel() {
+                w.divergent = Some((f.name_span, "callers may come here with some of their threads only".into()));
+            }
             w.enter();
             w.block(&f.body);
         }
@@ -81,7 +90,9 @@ impl<'a> Walker<'a> {
     }
 
     fn taint(&self) -> Option<(Option<Span>, String)> {
-        if let Some(flaw) = self.f.flaws.iter().find(|f| f.kind.forbids_all_edits() || f.kind == FlawKind::DroppedBranch) {
+        if let Some(flaw) =
+            self.f.flaws.iter().find(|f| f.kind.forbids_all_edits() || f.kind == FlawKind::DroppedBranch)
+        {
             return Some((Some(flaw.span), "this part of the function could not be read".into()));
         }
         if let Some(name) = self.scope.macros.shadows(self.f.vars.iter().map(|v| v.name.as_str())) {
@@ -416,7 +427,12 @@ impl<'a> Walker<'a> {
     }
 
     pub(super) fn snapshot(&self) -> Snapshot {
-        Snapshot { env: self.env.clone(), known: self.known.clone(), dead: self.dead, divergent: self.divergent.clone() }
+        Snapshot {
+            env: self.env.clone(),
+            known: self.known.clone(),
+            dead: self.dead,
+            divergent: self.divergent.clone(),
+        }
     }
 
     pub(super) fn restore(&mut self, s: &Snapshot, keep_divergence: bool) {
@@ -469,7 +485,8 @@ impl<'a> Walker<'a> {
     }
 
     fn join_values(&mut self, var: VarId, live: &[&Snapshot], uniform: bool) -> Value {
-        let values: Vec<(&Value, &Arc<Known>)> = live.iter().filter_map(|e| Some((e.env.get(&var)?, &e.known))).collect();
+        let values: Vec<(&Value, &Arc<Known>)> =
+            live.iter().filter_map(|e| Some((e.env.get(&var)?, &e.known))).collect();
         let uniform = uniform && values.iter().all(|(v, _)| self.is_uniform(v));
         let mut because = Because::nothing();
         values.iter().for_each(|(v, _)| because.join(&v.because()));
@@ -730,7 +747,15 @@ impl<'a> Walker<'a> {
     /// By what `e` changes `var`: an expression or 1, and whether it is taken away.
     fn change(&mut self, var: VarId, e: ExprId) -> Option<(Value, bool)> {
         let one = |delta: i8| {
-            (Value::Int(IntValue { poly: Poly::constant(1), ty: Scalar::I32, modular: false, because: Because::nothing() }), delta < 0)
+            (
+                Value::Int(IntValue {
+                    poly: Poly::constant(1),
+                    ty: Scalar::I32,
+                    modular: false,
+                    because: Because::nothing(),
+                }),
+                delta < 0,
+            )
         };
         let (amount, negated) = match self.f.kind_of(e).clone() {
             ExprKind::Increment { delta, .. } => return Some(one(delta)),
@@ -740,7 +765,9 @@ impl<'a> Walker<'a> {
                 ExprKind::Binary { op: BinaryOp::Add, left, right } if *self.f.kind_of(*left) == ExprKind::Var(var) => {
                     (*right, false)
                 }
-                ExprKind::Binary { op: BinaryOp::Add, left, right } if *self.f.kind_of(*right) == ExprKind::Var(var) => {
+                ExprKind::Binary { op: BinaryOp::Add, left, right }
+                    if *self.f.kind_of(*right) == ExprKind::Var(var) =>
+                {
                     (*left, false)
                 }
                 ExprKind::Binary { op: BinaryOp::Sub, left, right } if *self.f.kind_of(*left) == ExprKind::Var(var) => {
@@ -795,7 +822,10 @@ impl<'a> Walker<'a> {
                 let bytes = signed.mul(&size)?;
                 let poly = start.offset.add(&iter.mul(&bytes)?)?;
                 because.join(&start.because);
-                self.env.insert(var, Value::Pointer(PointerValue { offset: poly, because: because.clone(), ..start.clone() }));
+                self.env.insert(
+                    var,
+                    Value::Pointer(PointerValue { offset: poly, because: because.clone(), ..start.clone() }),
+                );
                 Some((start.offset.clone(), bytes, because))
             }
             _ => None,
@@ -808,6 +838,13 @@ impl<'a> Walker<'a> {
             return None;
         }
         let up = self.known.prove_nonneg(amount)?;
+        // A step like `(unsigned)-1` is meant to wrap.
+        let most = type_range(Scalar::I32).hi;
+        if start.ty.bytes() == 4
+            && (self.known.range(amount).0.lo > most || amount.constant_term() > i128::from(i32::MAX))
+        {
+            return None;
+        }
         let bound = condition.and_then(|c| self.strict_bound(c, var));
         if let Some(bound) = bound {
             // Below a value of its own type: one more still fits.
@@ -911,7 +948,9 @@ fn same(a: &Value, b: &Value) -> bool {
         (Value::Pointer(x), Value::Pointer(y)) => {
             x.root == y.root && x.offset == y.offset && x.pointee == y.pointee && x.modular == y.modular
         }
-        (Value::Truth(x), Value::Truth(y)) => x.formula == y.formula && x.uniform == y.uniform && x.formula != Formula::Unknown,
+        (Value::Truth(x), Value::Truth(y)) => {
+            x.formula == y.formula && x.uniform == y.uniform && x.formula != Formula::Unknown
+        }
         (Value::Dim3(x, _), Value::Dim3(y, _)) => x == y,
         (Value::Other, Value::Other) => true,
         _ => false,

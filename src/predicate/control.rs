@@ -85,9 +85,11 @@ fn unconditional(q: &Query) -> Answer {
                 Some(e) => Err(Missing::new("this is not modelled and may skip the access").at(e.span, "here").into()),
                 None => Ok(Answer::yes(Because::nothing())),
             },
-            Some(span) => {
-                Ok(Answer::no(Because::nothing(), "it runs under a condition or in a loop of its own", vec![(span, "here".into())]))
-            }
+            Some(span) => Ok(Answer::no(
+                Because::nothing(),
+                "it runs under a condition or in a loop of its own",
+                vec![(span, "here".into())],
+            )),
         }
     }))
 }
@@ -101,7 +103,11 @@ fn single_exit(q: &Query) -> Answer {
         for e in q.facts.events_in(lp) {
             match e.kind {
                 EventKind::Barrier(_) => {
-                    return Ok(Answer::no(Because::nothing(), "the loop holds a barrier", vec![(e.span, "here".into())]));
+                    return Ok(Answer::no(
+                        Because::nothing(),
+                        "the loop holds a barrier",
+                        vec![(e.span, "here".into())],
+                    ));
                 }
                 EventKind::Anything | EventKind::Call => {
                     return Err(Missing::new("this may hold a barrier or leave the loop").at(e.span, "here").into());
