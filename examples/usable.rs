@@ -1,8 +1,7 @@
 //! Counts the kernels of a folder that can be worked on after masking: `cargo run --release --example usable -- DIR..`
 //!
 //! A kernel is usable when the tree holds a function of its name, at its place, without ERROR or MISSING inside.
-//! With `-v` every kernel that is not usable is listed with the place of the first error; with `--raw` nothing is
-//! masked.
+//! With `-v` every kernel that is not usable is listed with the place of the first error.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -30,7 +29,10 @@ fn main() {
     let mut args: Vec<String> = std::env::args().skip(1).collect();
     let verbose = args.iter().any(|a| a == "-v");
     args.retain(|a| a != "-v");
-    println!("{:44} {:>6} {:>6} {:>9} {:>7} {:>7} {:>6} {:>7} {:>5} {:>5}", "folder", "files", "dirty", "bytes", "kernels", "usable", "%", "raw %", "#if", "macro");
+    println!(
+        "{:44} {:>6} {:>6} {:>9} {:>7} {:>7} {:>6} {:>7} {:>5} {:>5}",
+        "folder", "files", "dirty", "bytes", "kernels", "usable", "%", "raw %", "#if", "macro"
+    );
     let mut total = Count::default();
     let mut failures: BTreeMap<String, usize> = BTreeMap::new();
     for dir in &args {
@@ -61,7 +63,15 @@ fn row(name: &str, c: &Count) {
     let share = |n: usize| 100.0 * n as f64 / c.lexical.max(1) as f64;
     println!(
         "{name:44} {:6} {:6} {:9} {:7} {:7} {:6.2} {:7.2} {:5} {:5}",
-        c.files, c.dirty, c.bytes, c.lexical, c.usable, share(c.usable), share(c.raw_usable), c.dropped, c.by_macro
+        c.files,
+        c.dirty,
+        c.bytes,
+        c.lexical,
+        c.usable,
+        share(c.usable),
+        share(c.raw_usable),
+        c.dropped,
+        c.by_macro
     );
 }
 
@@ -107,9 +117,13 @@ fn folder(dir: &Path, verbose: bool, failures: &mut BTreeMap<String, usize>) -> 
         let Some(tree) = tree else { continue };
         count.dirty += usize::from(tree.root_node().has_error());
         let raw = parser.parse(text, None);
-        let raw_clean = raw.map(|t| functions(t.root_node(), text)).unwrap_or_default();
-        let clean = functions(tree.root_node(), text);
-        for kernel in masked.kernels.iter().filter(|k| k.shape != KernelShape::Declaration && k.shape != KernelShape::Instantiation) {
+        let raw_clean = raw.map(|t| functions(t.root_node())).unwrap_or_default();
+        let clean = functions(tree.root_node());
+        for kernel in masked
+            .kernels
+            .iter()
+            .filter(|k| k.shape != KernelShape::Declaration && k.shape != KernelShape::Instantiation)
+        {
             if kernel.dropped {
                 count.dropped += 1;
                 continue;
@@ -130,7 +144,16 @@ fn folder(dir: &Path, verbose: bool, failures: &mut BTreeMap<String, usize>) -> 
 }
 
 #[expect(clippy::too_many_arguments)]
-fn report(path: &Path, text: &str, masked: &Masked, name: &str, at: Range<usize>, found: Option<&Option<usize>>, verbose: bool, failures: &mut BTreeMap<String, usize>) {
+fn report(
+    path: &Path,
+    text: &str,
+    masked: &Masked,
+    name: &str,
+    at: Range<usize>,
+    found: Option<&Option<usize>>,
+    verbose: bool,
+    failures: &mut BTreeMap<String, usize>,
+) {
     let place = match found {
         Some(Some(error)) => *error,
         _ => at.start,
@@ -147,12 +170,13 @@ fn report(path: &Path, text: &str, masked: &Masked, name: &str, at: Range<usize>
 }
 
 /// Functions with a body by the place of their name, each with the place of its first error.
-fn functions(root: Node<'_>, text: &str) -> BTreeMap<usize, Option<usize>> {
+fn functions(root: Node<'_>) -> BTreeMap<usize, Option<usize>> {
     let mut found = BTreeMap::new();
     let mut stack = vec![root];
     while let Some(node) = stack.pop() {
-        if node.kind() == "function_definition" && let Some(name) = name_of(node) {
-            let _ = text;
+        if node.kind() == "function_definition"
+            && let Some(name) = name_of(node)
+        {
             found.insert(name, first_error(node));
         }
         let mut cursor = node.walk();
@@ -164,7 +188,10 @@ fn functions(root: Node<'_>, text: &str) -> BTreeMap<usize, Option<usize>> {
 fn name_of(function: Node<'_>) -> Option<usize> {
     let mut node = function.child_by_field_name("declarator")?;
     for _ in 0..64 {
-        if node.kind() == "template_function" || node.kind() == "qualified_identifier" || node.kind() == "template_method" {
+        if node.kind() == "template_function"
+            || node.kind() == "qualified_identifier"
+            || node.kind() == "template_method"
+        {
             node = node.child_by_field_name("name")?;
         } else if matches!(node.kind(), "identifier" | "field_identifier" | "type_identifier" | "operator_name") {
             return Some(node.start_byte());

@@ -1,8 +1,12 @@
+pub mod compile;
 pub mod contract;
 pub mod diag;
+pub mod edit;
 pub mod facts;
 pub mod ir;
+pub mod pass;
 pub mod predicate;
+pub mod project;
 pub mod skill;
 pub mod source;
 pub mod syntax;

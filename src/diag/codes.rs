@@ -3,12 +3,37 @@
 //! Ranges: K00xx reading and parsing, K01xx skill files, K02xx conditions of a skill (refusals), K03xx editing,
 //! K04xx compile gate and toolchain, K05xx lock and command line, K1xxx hazards in kernels.
 
+pub mod compile;
 pub mod contract;
+pub mod engine;
 pub mod skill;
+pub mod source;
+pub mod syntax;
 
 /// A stable diagnostic code such as `K0002`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Code(pub u16);
+
+/// The long form of a code.
+pub struct Entry {
+    pub code: Code,
+    pub title: &'static str,
+    /// One paragraph in plain words, with an example where it helps.
+    pub explain: &'static str,
+}
+
+/// All entries, by code.
+pub fn entries() -> Vec<&'static Entry> {
+    let families: &[&'static [Entry]] =
+        &[compile::ENTRIES, contract::ENTRIES, engine::ENTRIES, skill::ENTRIES, source::ENTRIES, syntax::ENTRIES];
+    let mut all: Vec<&Entry> = families.iter().flat_map(|f| f.iter()).collect();
+    all.sort_by_key(|e| e.code);
+    all
+}
+
+pub fn entry(code: Code) -> Option<&'static Entry> {
+    entries().into_iter().find(|e| e.code == code)
+}
 
 impl std::fmt::Display for Code {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -28,11 +53,4 @@ impl Code {
         let digits = text.strip_prefix(['K', 'k'])?;
         (digits.len() == 4).then(|| digits.parse().ok().map(Code))?
     }
-}
-
-/// What is known of a code.
-pub struct Entry {
-    pub code: Code,
-    pub title: &'static str,
-    pub explain: &'static str,
 }

@@ -47,6 +47,17 @@ pub struct Skill {
     pub refusals: Vec<Refusal>,
     /// The whole declaration.
     pub span: Span,
+    /// Empty in a file without mistakes.
+    pub unread: Unread,
+}
+
+/// What could not be read, so that nothing is said of its absence or its use.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unread {
+    /// Words of clauses.
+    pub clauses: Vec<&'static str>,
+    /// Names bound to something unknown.
+    pub names: Vec<Name>,
 }
 
 /// Declares an enum whose variants have a spelling in skill files.
@@ -178,9 +189,11 @@ impl PlatformRange {
     }
 }
 
-/// `name: surface(arguments) in other where condition`
+/// `each name: surface(arguments) in other where condition`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binding {
+    /// A group: all places at once, judged one by one; those that fail a condition are left as they are.
+    pub each: bool,
     pub name: Name,
     pub surface: Spanned<Surface>,
     pub arguments: Vec<Name>,
@@ -215,7 +228,8 @@ impl Condition {
     /// A condition that could not be read may have any name.
     pub fn answers_to(&self, name: &str) -> bool {
         self.test.kind == ExprKind::Error
-            || self.label.as_ref().is_some_and(|l| l.node == name) || self.test.predicates().any(|(p, _)| p == name)
+            || self.label.as_ref().is_some_and(|l| l.node == name)
+            || self.test.predicates().any(|(p, _)| p == name)
     }
 }
 
@@ -314,11 +328,24 @@ pub enum ExprKind {
     Name(String),
     /// `all rows`
     All(String),
-    Call { name: Name, arguments: Vec<Argument> },
-    Unary { op: UnaryOp, operand: Box<Expr> },
-    Binary { op: BinaryOp, left: Box<Expr>, right: Box<Expr> },
+    Call {
+        name: Name,
+        arguments: Vec<Argument>,
+    },
+    Unary {
+        op: UnaryOp,
+        operand: Box<Expr>,
+    },
+    Binary {
+        op: BinaryOp,
+        left: Box<Expr>,
+        right: Box<Expr>,
+    },
     /// `value in {a, b}`
-    In { value: Box<Expr>, set: Vec<Expr> },
+    In {
+        value: Box<Expr>,
+        set: Vec<Expr>,
+    },
     /// A place that did not parse; reported already.
     Error,
 }

@@ -100,7 +100,8 @@ fn scope(out: &mut String, scope: &Scope) {
 }
 
 fn features(out: &mut String, features: &Features) {
-    let lists = [("Requires", &features.requires), ("Provides", &features.provides), ("Conflicts with", &features.conflicts)];
+    let lists =
+        [("Requires", &features.requires), ("Provides", &features.provides), ("Conflicts with", &features.conflicts)];
     for (word, list) in lists {
         if !list.is_empty() {
             let names: Vec<String> = list.iter().map(|f| format!("`{}`", print_feature(f))).collect();
@@ -178,7 +179,9 @@ fn fenced(out: &mut String, text: &str, word: &str) {
 }
 
 fn transitions(out: &mut String, directions: &Directions) {
-    out.push_str("## What tends to pay after what\n\n| from | to | prior | when | why | risk |\n|---|---|---|---|---|---|\n");
+    out.push_str(
+        "## What tends to pay after what\n\n| from | to | prior | when | why | risk |\n|---|---|---|---|---|---|\n",
+    );
     for direction in directions.iter() {
         for t in &direction.transitions {
             let _ = writeln!(

@@ -57,8 +57,14 @@ pub struct Laid<'a> {
 }
 
 pub fn lay_out<'a>(text: &'a str, raw: &[Lexeme<'a>]) -> Laid<'a> {
-    let mut pass =
-        Pass { text, raw, lines: line_starts(text, raw), at: 0, out: Vec::with_capacity(raw.len() + 32), problems: vec![] };
+    let mut pass = Pass {
+        text,
+        raw,
+        lines: line_starts(text, raw),
+        at: 0,
+        out: Vec::with_capacity(raw.len() + 32),
+        problems: vec![],
+    };
     while pass.at < raw.len() {
         pass.outside();
         if pass.at < raw.len() {
@@ -206,7 +212,8 @@ impl<'a> Pass<'a, '_> {
                 self.emit_virtual(Tok::Begin, start.0);
                 let column = self.column(self.at);
                 self.emit(Tok::Clause(keyword));
-                Content { keyword, column, open: vec![], group_depth: group_depth(keyword), excess: 0, prefixes: 0 }.copy(self);
+                Content { keyword, column, open: vec![], group_depth: group_depth(keyword), excess: 0, prefixes: 0 }
+                    .copy(self);
                 let end = self.last_end();
                 self.emit_virtual(Tok::End, end);
             }
@@ -285,19 +292,24 @@ impl Content {
         match pass.tok(pass.at) {
             Some(Tok::RBrace) => true,
             Some(Tok::Word(word)) => {
-                let argument = previous.is_some_and(continues) || (self.keyword == "touches" && *word == "body"
-                    && pass.word(pass.at.saturating_sub(1)) == Some("touches"));
+                let argument = previous.is_some_and(continues)
+                    || (self.keyword == "touches"
+                        && *word == "body"
+                        && pass.word(pass.at.saturating_sub(1)) == Some("touches"));
                 if CLAUSES.contains(word) {
                     return !argument;
                 }
-                let fresh = first_on_line.is_some() || matches!(previous, Some(Tok::RBrace | Tok::Block(_) | Tok::Str(_)));
+                let fresh =
+                    first_on_line.is_some() || matches!(previous, Some(Tok::RBrace | Tok::Block(_) | Tok::Str(_)));
                 let after_keyword = pass.out.last().is_some_and(|t| matches!(t.1, Tok::Clause(_)));
                 let group = self.keyword == "features"
                     && matches!(pass.tok(pass.at + 1), Some(Tok::LBrace))
                     && nearest(word, CLAUSES.iter().copied()).is_none_or(|near| near == "require");
+                // `a: access`, `each a: access`
+                let colon = |ahead: usize| pass.tok(pass.at + ahead) == Some(&Tok::Colon);
+                let binding = colon(1) || (self.keyword == "match" && colon(2));
                 let continuation = CONNECTIVES.contains(word) || matches!(*word, "not" | "when");
-                fresh && !argument && !after_keyword && !group && !continuation
-                    && pass.tok(pass.at + 1) != Some(&Tok::Colon)
+                fresh && !argument && !after_keyword && !group && !continuation && !binding
             }
             _ => false,
         }
@@ -316,10 +328,18 @@ impl Content {
             _ => false,
         };
         let Some((_, previous, end)) = pass.out.last().cloned() else { return };
-        let always = matches!(previous, Tok::Str(_) | Tok::Block(_)) || (group && matches!(previous, Tok::RBrace | Tok::None));
+        let always =
+            matches!(previous, Tok::Str(_) | Tok::Block(_)) || (group && matches!(previous, Tok::RBrace | Tok::None));
         let on_new_line = matches!(
             previous,
-            Tok::Word(_) | Tok::Int(_) | Tok::Real(_) | Tok::Bytes(_) | Tok::RParen | Tok::RBrace | Tok::True | Tok::False
+            Tok::Word(_)
+                | Tok::Int(_)
+                | Tok::Real(_)
+                | Tok::Bytes(_)
+                | Tok::RParen
+                | Tok::RBrace
+                | Tok::True
+                | Tok::False
         ) && pass.line_start_column(pass.at).is_some();
         if starts && (always || on_new_line) {
             pass.emit_virtual(Tok::Semi, end);

@@ -169,7 +169,8 @@ impl Printer {
     }
 
     fn features(&mut self, features: &Features) {
-        let lists = [("requires", &features.requires), ("provides", &features.provides), ("conflicts", &features.conflicts)];
+        let lists =
+            [("requires", &features.requires), ("provides", &features.provides), ("conflicts", &features.conflicts)];
         if lists.iter().all(|(_, list)| list.is_empty()) {
             return;
         }
@@ -222,7 +223,8 @@ fn join<T>(items: &[T], print: impl Fn(&T) -> String) -> String {
 
 /// `k: loop(serial) in f where ...`
 pub fn print_binding(binding: &Binding) -> String {
-    let mut text = format!("{}: {}", binding.name.node, binding.surface.node);
+    let each = if binding.each { "each " } else { "" };
+    let mut text = format!("{each}{}: {}", binding.name.node, binding.surface.node);
     if !binding.arguments.is_empty() {
         let _ = write!(text, "({})", join(&binding.arguments, |a| a.node.clone()));
     }
@@ -291,7 +293,8 @@ fn write_expr(out: &mut String, expr: &Expr, outer: u8) {
             let _ = write!(out, "{n}");
         }
         ExprKind::Bytes(n) => {
-            let _ = write!(out, "{n}B");
+            let (count, unit) = if *n > 0 && n % 1024 == 0 { (n / 1024, "KB") } else { (*n, "B") };
+            let _ = write!(out, "{count}{unit}");
         }
         ExprKind::Bool(b) => {
             let _ = write!(out, "{b}");

@@ -31,11 +31,9 @@ pub fn scaffold(name: &str, direction: &str, kind: BodyKind) -> Result<Scaffold,
     let body = match kind {
         BodyKind::Native => "body cuda native".to_owned(),
         BodyKind::Model => "body cuda model".to_owned(),
-        BodyKind::Template => {
-            "# The left side is looked for at the first anchor; $x stands for any expression.\n  \
+        BodyKind::Template => "# The left side is looked for at the first anchor; $x stands for any expression.\n  \
              body cuda template {\n    \"\"\"sqrtf($x)\"\"\" => \"\"\"__fsqrt_rn($x)\"\"\"\n  }"
-                .to_owned()
-        }
+            .to_owned(),
     };
     let skill = SKILL
         .replace("@NAME@", name)

@@ -35,7 +35,7 @@ pub enum ClauseKind {
     Let(Name, Expr),
     Require(Vec<RawGroup>),
     Pays(Vec<RawCondition>),
-    Features(Vec<(Name, Vec<(Name, Option<Name>)>)>),
+    Features(Vec<RawFeatures>),
     Effect(Vec<RawEffect>),
     Risk(Name),
     Tune(Name, Vec<Expr>),
@@ -77,6 +77,8 @@ pub enum ScopeValue {
 }
 
 pub struct RawBinding {
+    /// The word in front of the name, which can only be `each`.
+    pub each: Option<Name>,
     pub name: Name,
     pub surface: Name,
     pub arguments: Vec<Name>,
@@ -101,6 +103,9 @@ pub enum Modifier {
     Because(Name),
     Guard(Name),
 }
+
+/// `provides { name @ anchor }`: the word, and names with their anchors.
+pub type RawFeatures = (Name, Vec<(Name, Option<Name>)>);
 
 pub struct RawEffect {
     pub metric: Name,
@@ -213,7 +218,9 @@ impl<'a> Context<'a> {
     /// Notes an error, unless it follows so closely on another that it is most likely its echo.
     pub fn error(&mut self, error: ParseError<usize, Tok<'a>, Never>, resumed: usize) {
         let (start, end, found, expected) = match error {
-            ParseError::UnrecognizedToken { token: (start, token, end), expected } => (start, end, Some(token), expected),
+            ParseError::UnrecognizedToken { token: (start, token, end), expected } => {
+                (start, end, Some(token), expected)
+            }
             ParseError::ExtraToken { token: (start, token, end) } => (start, end, Some(token), vec![]),
             ParseError::UnrecognizedEof { location, expected } => (location, location, None, expected),
             ParseError::InvalidToken { location } => (location, location, None, vec![]),

@@ -44,11 +44,7 @@ pub const ENTRIES: &[Entry] = &[
         explain: "Integers fit 64 bits. Sizes take the units B, KB, KiB, MB and MiB without a blank: `48KB`. As usual for \
                   on-chip memory, KB is 1024 bytes.",
     },
-    Entry {
-        code: Code(108),
-        title: "the file is too large",
-        explain: "Skill files over 1 MiB are not read.",
-    },
+    Entry { code: Code(108), title: "the file is too large", explain: "Skill files over 1 MiB are not read." },
     Entry {
         code: Code(109),
         title: "more than one skill in a file",
@@ -155,11 +151,7 @@ pub const ENTRIES: &[Entry] = &[
         explain: "Features are dotted names at an anchor, `access.vector16 @ a`: plans are made by comparing what one skill \
                   provides with what the next requires at the same place.",
     },
-    Entry {
-        code: Code(129),
-        title: "unknown direction",
-        explain: "The directions stand in skills/directions.toml.",
-    },
+    Entry { code: Code(129), title: "unknown direction", explain: "The directions stand in skills/directions.toml." },
     Entry {
         code: Code(130),
         title: "an unbound metavariable",

@@ -76,9 +76,14 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("unknown argument of a surface", "access(global)", "access(globl)"),
     ("argument where none is", "k: loop", "k: loop b: parameter(x)"),
     ("binding without surface", "k: loop", "k loop"),
+    ("misspelt each", "a: access", "eahc a: access"),
     ("call names nothing", "k: loop", "k: loop c: call"),
     ("anchor in an unbound one", "in k\n", "in kk\n"),
-    ("anchor bound later", "match k: loop\n        a: access(global) in k", "match a: access(global) in k\n        k: loop"),
+    (
+        "anchor bound later",
+        "match k: loop\n        a: access(global) in k",
+        "match a: access(global) in k\n        k: loop",
+    ),
     ("name bound twice", "a: access", "k: access"),
     ("name is a word already", "let lanes", "let first"),
     ("unbound name in let", "16 / width(a)", "16 / widht"),
@@ -132,14 +137,22 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("unbound metavariable", "g($y, $x)", "g($y, $xx)"),
     ("empty pattern", "f($x, $y)", " "),
     ("rule without arrow", "\"\"\" => \"\"\"", "\"\"\" \"\"\""),
-    ("template without rules", "body cuda template {\n    \"\"\"f($x, $y)\"\"\" => \"\"\"g($y, $x)\"\"\"\n  }", "body cuda template"),
+    (
+        "template without rules",
+        "body cuda template {\n    \"\"\"f($x, $y)\"\"\" => \"\"\"g($y, $x)\"\"\"\n  }",
+        "body cuda template",
+    ),
     ("model with rules", "body cuda template", "body cuda model"),
     ("unknown kind of body", "body cuda template", "body cuda tempalte"),
     ("unknown language of a body", "body cuda", "body cdua"),
     ("body twice", "  example", "  body cuda model\n  example"),
     ("only an inverse body", "body cuda", "body inverse cuda"),
     ("body outside the scope", "case any, scan", "case any language tilelang"),
-    ("no example", "  example \"one\" { before \"\"\"__global__ void k(float* y) { y[0] = 1; }\"\"\" contract \"n = 1\" at 1 }\n", ""),
+    (
+        "no example",
+        "  example \"one\" { before \"\"\"__global__ void k(float* y) { y[0] = 1; }\"\"\" contract \"n = 1\" at 1 }\n",
+        "",
+    ),
     ("example without program", "before \"\"\"__global__ void k(float* y) { y[0] = 1; }\"\"\"", ""),
     ("example with a reason", "at 1", "because layout"),
     ("unknown part of a case", "at 1", "on 1"),
@@ -171,7 +184,18 @@ fn each_mistake_is_named_with_place_and_next_step() {
 #[test]
 fn whole_files_that_are_no_skills() {
     let mut report = String::new();
-    for text in ["", "# only a comment\n", "skill", "skill x_y", "skill x_y {", "}", "{", "skill { }", "\"\"\"", "skill x_y \"t\" { match }"] {
+    for text in [
+        "",
+        "# only a comment\n",
+        "skill",
+        "skill x_y",
+        "skill x_y {",
+        "}",
+        "{",
+        "skill { }",
+        "\"\"\"",
+        "skill x_y \"t\" { match }",
+    ] {
         report += &format!("== {text:?}\n{}\n", render(text, &problems(text)));
     }
     snapshot("skill__whole_files", &report);

@@ -23,7 +23,8 @@ struct Level {
 }
 
 pub fn run(m: &mut Masker<'_>, kept: &[Kept], mates: &[u32]) {
-    let mut angles = Angles { m, k: kept, mates, closer: vec![false; kept.len()], levels: vec![Level::default()], template_end: 0 };
+    let mut angles =
+        Angles { m, k: kept, mates, closer: vec![false; kept.len()], levels: vec![Level::default()], template_end: 0 };
     for i in 0..kept.len() {
         angles.step(i);
     }
@@ -58,6 +59,11 @@ impl Angles<'_, '_, '_> {
             return self.operand(tok);
         }
         if tok.len() != 1 {
+            // The grammar may read `a < b && c >= d` as an assignment to `a<b && c>`.
+            if tok.byte == b'>' && self.level().pending.is_some() {
+                self.m.put(tok.start as usize, b'<');
+                self.m.replace(tok.range(), What::Operator);
+            }
             let scope_operator = tok.byte == b':';
             self.level().type_only &= scope_operator;
             return;
@@ -88,8 +94,10 @@ impl Angles<'_, '_, '_> {
     }
 
     fn operand(&mut self, tok: Tok) {
-        let type_word = matches!(tok.word, Word::Plain | Word::Primitive | Word::Type | Word::Record | Word::Macro(MacroKind::Type))
-            || tok.word == Word::Qualifier && matches!(self.m.word(tok), "const" | "volatile");
+        let type_word = matches!(
+            tok.word,
+            Word::Plain | Word::Primitive | Word::Type | Word::Record | Word::Macro(MacroKind::Type)
+        ) || tok.word == Word::Qualifier && matches!(self.m.word(tok), "const" | "volatile");
         let word = tok.is_word();
         let level = self.level();
         level.type_only &= word && type_word;
@@ -104,6 +112,7 @@ impl Angles<'_, '_, '_> {
                 Word::Plain => table().type_argument_calls.iter().any(|n| n == self.m.word(c)),
                 _ => false,
             });
+        let call = call && !self.declares(i);
         let control = callee.is_some_and(|c| c.word == Word::Control);
         if self.k[i].tok.byte == b'{' {
             self.level().pending = None;
@@ -122,7 +131,8 @@ impl Angles<'_, '_, '_> {
         }
         let (Some(first), Some(last)) = (self.at(from), self.at(i - 1)) else { return };
         let pointer = last.is(b'*') || last.is(b'&');
-        if !(level.primitive || pointer) || !first.is_word() || self.declares(from) {
+        let named = level.primitive && last.word == Word::Plain;
+        if !(level.primitive || pointer) || named || !first.is_word() {
             return;
         }
         let range = first.start as usize..last.end as usize;
@@ -139,10 +149,12 @@ impl Angles<'_, '_, '_> {
         self.m.replace(range, What::TypeArgument);
     }
 
-    /// Whether the list with the argument at `from` belongs to a declaration: a type stands in front of its name.
-    fn declares(&self, from: usize) -> bool {
-        let Some(before) = from.checked_sub(3).and_then(|j| self.at(j)) else { return false };
-        before.is_word() && !matches!(before.word, Word::Keyword | Word::Lead | Word::Case) || before.is(b'*') || before.is(b'>')
+    /// Whether the list that opens at `open` belongs to a declaration: a type stands in front of its name.
+    fn declares(&self, open: usize) -> bool {
+        let Some(before) = open.checked_sub(2).and_then(|j| self.at(j)) else { return false };
+        before.is_word() && !matches!(before.word, Word::Keyword | Word::Lead | Word::Case)
+            || before.is(b'*')
+            || before.is(b'>')
     }
 
     /// The `>` that closes `<` at `i`, with whether `&&` or `||` stands between, and whether a type does.
@@ -173,7 +185,8 @@ impl Angles<'_, '_, '_> {
                     _ => {}
                 }
             } else {
-                typed |= matches!(tok.word, Word::Primitive | Word::Typename | Word::Record | Word::Type);
+                typed |= matches!(tok.word, Word::Primitive | Word::Typename | Word::Record | Word::Type)
+                    && !self.at(j + 1).is_some_and(|t| t.is(b'('));
             }
             j += 1;
         }
@@ -185,13 +198,16 @@ impl Angles<'_, '_, '_> {
             return;
         }
         let Some(prev) = i.checked_sub(1).and_then(|j| self.at(j)) else { return };
-        if prev.word == Word::Operator {
+        // `k << < g, b >> > (p)` is a launch.
+        let launch = |t: Option<Tok>| t.is_some_and(|t| t.byte == b'<' && t.kind == TokenKind::Punct);
+        if prev.word == Word::Operator || launch(Some(prev)) || launch(self.at(i + 1)) {
             return;
         }
         let closing = self.closing(i);
         let cast = prev.word == Word::Keyword && self.m.word(prev).ends_with("_cast");
         let list = cast
-            || matches!(prev.word, Word::Template) || !matches!(self.k[i].scope, Scope::Block | Scope::Paren | Scope::Bracket | Scope::Init);
+            || matches!(prev.word, Word::Template)
+            || !matches!(self.k[i].scope, Scope::Block | Scope::Paren | Scope::Bracket | Scope::Init);
         if list {
             if let Some((close, ..)) = closing {
                 self.closer[close] = true;
@@ -199,7 +215,8 @@ impl Angles<'_, '_, '_> {
             return;
         }
         // `[&]<int N>(..)` and `operator()<3>()`.
-        let called = prev.is(b')') && i.checked_sub(3).and_then(|j| self.at(j)).is_some_and(|t| t.word == Word::Operator);
+        let called =
+            prev.is(b')') && i.checked_sub(3).and_then(|j| self.at(j)).is_some_and(|t| t.word == Word::Operator);
         let lambda = prev.is(b']') || called;
         let template = match closing {
             None => None,
@@ -207,6 +224,8 @@ impl Angles<'_, '_, '_> {
             Some((close, logical, typed)) => self.is_template(i, close, logical, typed).then_some(close),
         };
         match template {
+            // Only behind a word can the grammar take `<` for the start of template arguments.
+            None if !prev.is_word() || prev.word == Word::Keyword => {}
             None => self.level().pending = Some(i as u32),
             Some(close) => {
                 self.closer[close] = true;
@@ -227,7 +246,7 @@ impl Angles<'_, '_, '_> {
         let behind = gap(Some(less), self.at(i + 1));
         let spaced_end = gap(self.at(close - 1), Some(greater)) && gap(Some(greater), self.at(close + 1));
         let after = self.at(close + 1);
-        if typed && !logical {
+        if typed {
             return true;
         }
         if before && behind || after.is_some_and(|t| t.kind == TokenKind::Number) {
@@ -254,8 +273,24 @@ impl Angles<'_, '_, '_> {
         if i.checked_sub(1).and_then(|j| self.at(j)).is_some_and(|t| t.word == Word::Operator) {
             return;
         }
-        let range = self.k[i].tok.range();
+        // `>>` is a shift: both halves change, or neither.
+        let pair = self.at(i + 1).is_some_and(|t| t.is(b'>') && t.start == self.k[i].tok.end);
+        let next = self.at(i + 1 + usize::from(pair));
+        let closes_launch =
+            (i.saturating_sub(2)..=i).any(|j| (j..j + 3).all(|n| self.at(n).is_some_and(|t| t.is(b'>'))));
+        if closes_launch
+            || next.is_some_and(|t| matches!(t.kind, TokenKind::Number | TokenKind::Text | TokenKind::Char))
+        {
+            self.closer[i + usize::from(pair)] = true;
+            return;
+        }
+        let mut range = self.k[i].tok.range();
         self.m.put(range.start, b'<');
+        if pair {
+            self.closer[i + 1] = true;
+            self.m.put(range.end, b'<');
+            range.end += 1;
+        }
         self.m.replace(range, What::Operator);
     }
 }

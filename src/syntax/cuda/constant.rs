@@ -3,6 +3,7 @@
 use super::expr::binary_op;
 use super::lower::Lower;
 use crate::ir::BinaryOp;
+use crate::source::mask::evaluate;
 
 const DEPTH: u32 = 40;
 
@@ -21,7 +22,8 @@ impl Lower<'_> {
     pub fn known_constant(&self, name: &str) -> Option<i128> {
         let macros = self.unit.constants.iter().rev().find(|(n, ..)| n == name).map(|(_, v, _)| *v);
         let globals = || self.unit.globals.iter().rev().find(|g| g.name == name || g.qualified == name);
-        macros.or_else(|| globals().and_then(|g| g.value)).or_else(|| self.input.outer_constants.get(name).copied())
+        let elsewhere = || self.input.known.get(name).and_then(|_| evaluate(self.input.known, name));
+        macros.or_else(|| globals().and_then(|g| g.value)).or_else(elsewhere)
     }
 }
 

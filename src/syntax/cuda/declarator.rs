@@ -21,7 +21,12 @@ pub(super) struct Specifiers {
     pub host: bool,
     pub global: bool,
     pub alignment: Option<u32>,
+    /// From a macro, which the mask blanked.
+    pub restrict: bool,
 }
+
+/// A declarator with more pointers, arrays and parentheses than this has no type.
+const MAX_LAYERS: usize = 64;
 
 /// A declarator taken apart.
 #[derive(Clone, Debug)]
@@ -44,18 +49,26 @@ impl<'a> Lower<'a> {
             }
             self.specifier(child, &mut s);
         }
+        let start = self.outer_start(node);
+        let end = field(node, "declarator").map_or(node.end_byte(), |d| d.end_byte());
         if s.alignment.is_none() {
-            let range = node.byte_range();
-            let end = field(node, "declarator").map_or(range.end, |d| d.end_byte());
-            let found = self.input.alignments.iter().find(|(at, _)| *at >= range.start && *at < end);
-            s.alignment = found.and_then(|(_, value)| *value);
+            s.alignment = self.input.alignment(start..end);
+        }
+        for word in self.input.hidden_words(start..end) {
+            self.word(&word, &mut s);
         }
         s
     }
 
-    fn specifier(&mut self, child: Node<'a>, s: &mut Specifiers) {
-        let kind = child.kind();
-        let word = if matches!(kind, "type_qualifier" | "storage_class_specifier") { self.text(child) } else { kind };
+    /// Where the specifiers of a declaration begin: blanked ones stand in front of the node.
+    pub fn outer_start(&self, node: Node<'a>) -> usize {
+        let start = node.start_byte();
+        let before = self.input.text.as_bytes().get(..start).unwrap_or(&[]);
+        let blank = before.iter().rev().take_while(|b| b.is_ascii_whitespace()).count();
+        start - blank
+    }
+
+    fn word(&mut self, word: &str, s: &mut Specifiers) {
         match word {
             "const" => s.is_const = true,
             "constexpr" | "constinit" => {
@@ -71,14 +84,19 @@ impl<'a> Lower<'a> {
             "__device__" | "__managed__" => s.device = true,
             "__host__" => s.host = true,
             "__global__" => s.global = true,
-            _ if kind == "type_qualifier" || kind == "alignas_qualifier" => {
-                let number = |c: char| !c.is_ascii_digit();
-                if word.starts_with("alignas") || kind == "alignas_qualifier" {
-                    s.alignment = word.trim_matches(number).parse().ok();
-                }
-            }
+            "__restrict__" | "__restrict" => s.restrict = true,
             _ => {}
         }
+    }
+
+    fn specifier(&mut self, child: Node<'a>, s: &mut Specifiers) {
+        let kind = child.kind();
+        let word = if matches!(kind, "type_qualifier" | "storage_class_specifier") { self.text(child) } else { kind };
+        if word.starts_with("alignas") {
+            let number = |c: char| !c.is_ascii_digit();
+            s.alignment = word.trim_matches(number).parse().ok();
+        }
+        self.word(word, s);
     }
 
     /// The type that the `type` field of `node` spells, with `const` and the like ignored.
@@ -124,9 +142,11 @@ impl<'a> Lower<'a> {
     ) -> Declared<'a> {
         let mut d = Declared { name: None, ty: base, is_const, is_volatile, function: None, is_pack: false };
         let mut at = declarator;
-        while let Some(node) = at {
+        for _ in 0..MAX_LAYERS {
+            let Some(node) = at else { return d };
             at = self.apply(&mut d, node);
         }
+        d.ty = Type::Unknown;
         d
     }
 
@@ -176,7 +196,7 @@ impl<'a> Lower<'a> {
             "init_declarator" => inner,
             "function_declarator" | "abstract_function_declarator" => {
                 if inner.is_some_and(|n| n.kind().ends_with("parenthesized_declarator")) {
-                    d.ty = Type::Named("function pointer".into());
+                    d.ty = Type::Named("function".into());
                 } else {
                     d.function = Some(node);
                 }
@@ -194,7 +214,10 @@ impl<'a> Lower<'a> {
     pub fn parameter(&mut self, node: Node<'a>) -> Option<VarId> {
         let s = self.specifiers(node);
         let base = field(node, "type").map_or(Type::Unknown, |t| self.base_type(t));
-        let d = self.declarator(base, s.is_const, s.is_volatile, field(node, "declarator"));
+        let mut d = self.declarator(base, s.is_const, s.is_volatile, field(node, "declarator"));
+        if let (true, Type::Pointer(p) | Type::Reference(p)) = (s.restrict, &mut d.ty) {
+            p.restrict = true;
+        }
         if d.name.is_none() && d.ty == Type::Void {
             return None;
         }
@@ -263,6 +286,17 @@ impl<'a> Lower<'a> {
 
 fn is_restrict(word: &str) -> bool {
     matches!(word, "__restrict__" | "__restrict" | "restrict")
+}
+
+/// `t.template get` as `t.get`.
+pub(super) fn member_path(text: &str) -> String {
+    let mut path = normalise(text);
+    for (from, to) in
+        [(" .", "."), (". ", "."), (" ->", "->"), ("-> ", "->"), (".template ", "."), ("->template ", "->")]
+    {
+        path = path.replace(from, to);
+    }
+    path
 }
 
 /// A type name with single blanks and without `typename`, `struct` and qualifiers.

@@ -63,10 +63,10 @@ impl<'a> Lower<'a> {
                 let items = self.exprs(node);
                 self.add_expr(ExprKind::InitList(items), Type::Unknown, span)
             }
-            "initializer_pair" => match field(node, "value") {
-                Some(v) => self.expr(v),
-                None => self.opaque("designator", node, vec![]),
-            },
+            "initializer_pair" => {
+                let value = field(node, "value").map(|v| self.expr(v));
+                self.opaque("designated initialiser", node, value.into_iter().collect())
+            }
             "compound_literal_expression" => self.compound_literal(node),
             "sizeof_expression" => self.size_of(node),
             "lambda_expression" => self.lambda(node),
@@ -112,6 +112,11 @@ impl<'a> Lower<'a> {
                 let ty = self.function().vars.get(var.0 as usize).map_or(Type::Unknown, |v| v.ty.clone());
                 return self.add_expr(ExprKind::Var(var), ty, span);
             }
+        }
+        if let Some(head) = field(node, "name").filter(|_| node.kind() == "template_function")
+            && self.lookup(self.text(head)).is_some()
+        {
+            self.suspect_comparison(node);
         }
         let name = super::declarator::normalise(text);
         let ty = self.name_type(&name);

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tree_sitter::Node;
 
 /// Deeper nesting than this is not read.
-pub const MAX_DEPTH: u32 = 300;
+pub const MAX_DEPTH: u32 = 250;
 
 pub(super) struct Lower<'a> {
     pub input: &'a Input<'a>,
@@ -58,8 +58,8 @@ impl<'a> Lower<'a> {
             constants: input.constants.clone(),
             includes: vec![],
             instantiations: vec![],
-            dropped: input.dropped.clone(),
-            lexical_kernels: input.lexical_kernels.clone(),
+            dropped: input.spans(&input.masked.dropped),
+            lexical_kernels: input.lexical_kernels(),
             problems: vec![],
         };
         Lower {
@@ -79,8 +79,12 @@ impl<'a> Lower<'a> {
         }
     }
 
+    /// The text of a node. Names and literals come from the original: a stand-in of the mask may be spelt otherwise.
     pub fn text(&self, node: Node) -> &'a str {
-        self.input.text.get(node.byte_range()).unwrap_or("")
+        let kind = node.kind();
+        let is_leaf = kind.ends_with("identifier") && kind != "qualified_identifier" || kind.ends_with("_literal");
+        let from = if is_leaf { self.input.original } else { self.input.text };
+        from.get(node.byte_range()).unwrap_or("")
     }
 
     pub fn span(&self, node: Node) -> Span {
@@ -250,7 +254,12 @@ impl<'a> Lower<'a> {
     }
 
     pub fn is_template_type(&self, name: &str) -> bool {
-        self.frames.iter().any(|f| f.types.contains(name))
+        // `template <Num T>` gives a value parameter of type `Num`; use as a type shows that `Num` is a concept.
+        let constrained = |f: &Frame| {
+            let class = |p: &TemplateParam| matches!(p.value_type, Some(Type::Named(_)));
+            f.function.template.iter().any(|p| p.name == name && class(p))
+        };
+        self.frames.iter().any(|f| f.types.contains(name) || constrained(f))
             || self.outer_templates.iter().flatten().any(|p| p.value_type.is_none() && p.name == name)
     }
 }

@@ -9,12 +9,15 @@ mod declarator;
 mod declare;
 mod expr;
 mod input;
+mod launch;
 mod library;
 mod literal;
 mod lower;
 mod misparse;
 mod names;
 mod stmt;
+#[cfg(test)]
+mod tests;
 mod tree;
 mod unit;
 
@@ -23,27 +26,29 @@ pub use tree::{MAX_BYTES, parse_tree};
 
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FlawKind, Function, FunctionKind, Unit};
+use crate::source::mask::{MacroTable, Masked, mask};
 use crate::source::{FileId, SourceFile};
 
-/// Reads one file on its own.
-pub fn parse_unit(file: FileId, source: &SourceFile) -> Unit {
-    lower(&Input::bare(file, &source.text, &source.text))
+/// Masks, parses and lowers one file. `known` holds the macros of other files.
+pub fn parse_unit(file: FileId, source: &SourceFile, known: &MacroTable) -> Unit {
+    lower(file, &source.text, &mask(&source.text, known), known)
 }
 
-/// Lowers what `input` describes. Comparisons that were read as template calls are mended by a second parse.
-pub fn lower(input: &Input) -> Unit {
-    let (unit, patches) = lower_once(input);
+/// Lowers a masked text. Comparisons that were read as template calls are mended by a second parse.
+pub fn lower(file: FileId, original: &str, masked: &Masked, known: &MacroTable) -> Unit {
+    let input = Input::new(file, original, masked, known);
+    let (unit, patches) = lower_once(&input);
     if patches.is_empty() {
         return unit;
     }
     let mut bytes = input.text.as_bytes().to_vec();
     for patch in patches {
-        if let Some(place) = bytes.get_mut(patch.at..patch.at + 2) {
-            place.copy_from_slice(&patch.with);
+        if let Some(place) = bytes.get_mut(patch.at..patch.at + patch.len) {
+            place.fill(b'<');
         }
     }
     match String::from_utf8(bytes) {
-        Ok(text) => lower_once(&Input { text: &text, ..input.clone() }).0,
+        Ok(text) => lower_once(&Input { text: &text, ..input }).0,
         Err(_) => unit,
     }
 }
@@ -52,7 +57,7 @@ fn lower_once(input: &Input) -> (Unit, Vec<misparse::Patch>) {
     let mut state = lower::Lower::new(input);
     let Some(tree) = parse_tree(input.text) else {
         let whole = input.span(0..input.text.len().min(1));
-        let problem = Diagnostic::error(Code(3), "this file is too large or too tangled to be parsed")
+        let problem = Diagnostic::error(Code(11), "this file is too large or too tangled to be parsed")
             .at(whole, "nothing in it was read")
             .next("split the file, or exclude it");
         state.unit.problems.push(problem);
@@ -62,9 +67,11 @@ fn lower_once(input: &Input) -> (Unit, Vec<misparse::Patch>) {
     };
     state.file(tree.root_node());
     let lower::Lower { mut unit, finished, patches, .. } = state;
+    unit.problems.extend(input.masked.problems.iter().map(|p| p.diagnostic(input.file)));
     unit.functions = finished.into_values().collect();
     // Ids are positions; scratch functions were dropped, so that the numbers are dense.
     debug_assert!(unit.functions.iter().enumerate().all(|(i, f)| f.id.0 as usize == i));
+    launch::resolve(&mut unit);
     crate::ir::collect::collect_unit(&mut unit);
     report_lost_kernels(&mut unit, Some(&tree));
     (unit, patches)
@@ -121,7 +128,7 @@ fn lost_reason(tree: &tree_sitter::Tree, range: std::ops::Range<usize>) -> Strin
 /// Any bytes at all must be read without a panic; for fuzzing.
 pub fn fuzz_parse(bytes: &[u8]) {
     let source = SourceFile::new("fuzz", bytes);
-    let unit = parse_unit(FileId(0), &source);
+    let unit = parse_unit(FileId(0), &source, &MacroTable::default());
     let dump = crate::ir::dump::dump_unit(&unit, &source.text);
     debug_assert!(dump.len() < usize::MAX);
 }

@@ -4,6 +4,7 @@ use super::lower::{Lower, MAX_DEPTH};
 use super::tree::{children, field, named};
 use crate::ir::*;
 use crate::source::Span;
+use crate::source::mask::AttributeKind;
 use tree_sitter::Node;
 
 impl<'a> Lower<'a> {
@@ -25,8 +26,25 @@ impl<'a> Lower<'a> {
             self.flaw(FlawKind::SyntaxError, span);
         }
         let (input, all) = (self.input, self.span(whole));
-        for dropped in input.dropped.iter().filter(|d| all.overlaps(**d)) {
-            self.flaw(FlawKind::DroppedBranch, *dropped);
+        for dropped in input.spans(&input.masked.dropped).into_iter().filter(|d| all.overlaps(*d)) {
+            self.flaw(FlawKind::DroppedBranch, dropped);
+        }
+        for suspect in input.spans(&input.masked.suspicions).into_iter().filter(|d| all.overlaps(*d)) {
+            self.flaw(FlawKind::SuspectedMisparse, suspect);
+        }
+        for condition in input.blanked_conditions(all.range()) {
+            self.flaw(FlawKind::DroppedBranch, condition);
+        }
+        for semicolon in input.added_semicolons(all.range()) {
+            let touches = |f: &Flaw| {
+                f.kind == FlawKind::OpaqueMacro && f.span.end + 1 >= semicolon.start && f.span.start <= semicolon.start
+            };
+            if !self.function().flaws.iter().any(touches) {
+                self.flaw(FlawKind::OpaqueMacro, semicolon);
+            }
+        }
+        for opaque in input.opaque_macros(all.range()) {
+            self.flaw(FlawKind::OpaqueMacro, opaque);
         }
     }
 
@@ -152,8 +170,8 @@ impl<'a> Lower<'a> {
         let Some(inner) = named(node).into_iter().next() else { return Ok(StmtKind::Empty) };
         match inner.kind() {
             "gnu_asm_expression" => return Ok(self.asm(inner)),
-            "assignment_expression" => {
-                if let Some(stmt) = self.reference_declaration(node, inner) {
+            "assignment_expression" | "subscript_expression" => {
+                if let Some(stmt) = self.parenthesized_declaration(node, inner) {
                     return Err(vec![stmt]);
                 }
             }
@@ -176,7 +194,7 @@ impl<'a> Lower<'a> {
         if has_kernel_call(inner) {
             return None;
         }
-        let known_macro = self.input.function_macros.contains(name);
+        let known_macro = self.input.is_function_macro(name);
         if self.lookup(name).is_some() || self.returns.contains_key(name) || !(known_macro || is_macro_name(name)) {
             return None;
         }
@@ -197,7 +215,26 @@ impl<'a> Lower<'a> {
         StmtKind::Opaque { what: "syntax error".into(), children }
     }
 
+    /// A macro that opens a loop, read as `while` or `if`: how often its body runs, and what it declares, is unknown.
+    fn loop_macro(&mut self, node: Node<'a>, inner: Option<Node<'a>>) -> Vec<StmtId> {
+        let span = self.span(node);
+        let id = self.new_loop(LoopKind::Opaque, node, inner);
+        self.push_scope();
+        let (mut head, condition) = self.condition(node);
+        let name = self.input.original.get(node.byte_range()).unwrap_or("").split('(').next().unwrap_or("").trim();
+        let what = format!("macro {name}");
+        let clause = self.function().exprs.get(condition.0 as usize).map_or(span, |e| e.span);
+        head.push(self.add_stmt(StmtKind::Opaque { what, children: vec![condition] }, clause));
+        let mut body = self.block(inner);
+        body.stmts.splice(0..0, head);
+        self.pop_scope();
+        vec![self.add_stmt(StmtKind::OpaqueLoop { id, body }, span)]
+    }
+
     fn if_statement(&mut self, node: Node<'a>) -> Vec<StmtId> {
+        if self.input.is_loop_macro(node.start_byte()) {
+            return self.loop_macro(node, field(node, "consequence"));
+        }
         let span = self.span(node);
         self.push_scope();
         let (mut before, condition) = self.condition(node);
@@ -284,12 +321,15 @@ impl<'a> Lower<'a> {
 
     /// `#pragma unroll` (or `_Pragma("unroll")`) that stands directly in front of a loop, read from the original.
     fn unroll_before(&self, start: usize) -> Option<(String, Span)> {
-        let inside = |s: &Span| {
-            let gap = self.input.original.get(s.end as usize..start);
-            (s.end as usize) <= start && gap.is_some_and(is_blank_or_comment)
-        };
-        if let Some((span, text)) = self.input.unrolls.iter().rev().find(|(s, _)| inside(s)) {
-            return Some((text.clone(), *span));
+        let attributes = &self.input.masked.attributes;
+        let until = attributes.partition_point(|a| a.span.start < start);
+        let near = attributes.get(..until).unwrap_or(&[]).iter().rev().take(4);
+        for a in near.filter(|a| a.kind == AttributeKind::Unroll) {
+            let gap = self.input.text.get(a.span.end..start);
+            if gap.is_some_and(is_blank_or_comment) {
+                let text = self.input.original.get(a.span.clone()).unwrap_or("").trim().to_owned();
+                return Some((text, self.input.span(a.span.clone())));
+            }
         }
         let before = self.input.original.get(..start)?;
         let trimmed = before.trim_end();
@@ -342,6 +382,9 @@ impl<'a> Lower<'a> {
     fn while_statement(&mut self, node: Node<'a>) -> Vec<StmtId> {
         let span = self.span(node);
         let body = field(node, "body");
+        if self.input.is_loop_macro(node.start_byte()) {
+            return self.loop_macro(node, body);
+        }
         let id = self.new_loop(LoopKind::While, node, body);
         self.push_scope();
         let (mut before, condition) = self.condition(node);

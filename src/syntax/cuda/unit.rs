@@ -15,11 +15,6 @@ struct Template<'t> {
 
 impl<'a> Lower<'a> {
     pub fn file(&mut self, root: Node<'a>) {
-        for (name, text, span) in &self.input.type_macros {
-            let ty = self.type_by_name(text);
-            self.aliases.insert(name.clone(), ty.clone());
-            self.unit.aliases.push(TypeAlias { name: name.clone(), ty, span: *span });
-        }
         for node in named(root) {
             self.item(node, None);
         }
@@ -104,7 +99,10 @@ impl<'a> Lower<'a> {
     }
 
     fn class(&mut self, node: Node<'a>, template: Option<Template<'a>>) {
-        let (Some(name), Some(body)) = (field(node, "name"), field(node, "body")) else { return };
+        let Some(body) = field(node, "body") else { return };
+        // `typedef struct {..} V;` names its class behind it.
+        let typedef = || node.parent().filter(|p| p.kind() == "type_definition").and_then(|p| field(p, "declarator"));
+        let Some(name) = field(node, "name").or_else(typedef) else { return };
         let name = self.text(name).split('<').next().unwrap_or("").trim().to_owned();
         let params = self.detached_template(template);
         self.path.push(PathPart::Class(name.clone()));
@@ -184,6 +182,9 @@ impl<'a> Lower<'a> {
         let span = self.span(node);
         for (name, ty) in self.in_scratch(|l| l.alias_of(node)) {
             let ty = without_lengths(&ty);
+            if ty == Type::Unknown || ty == Type::Named(name.clone()) {
+                continue;
+            }
             self.aliases.insert(name.clone(), ty.clone());
             self.unit.aliases.push(TypeAlias { name, ty, span });
         }
@@ -289,7 +290,9 @@ impl<'a> Lower<'a> {
         s: &Specifiers,
         template: Option<Template<'a>>,
     ) {
-        let kind = match (s.global, s.device, s.host) {
+        let marked =
+            innermost_name(function).is_some_and(|n| self.input.masked.kernel_named_in(&n.byte_range()).is_some());
+        let kind = match (s.global || marked, s.device, s.host) {
             (true, ..) => FunctionKind::Kernel,
             (_, true, true) => FunctionKind::HostDevice,
             (_, true, false) => FunctionKind::Device,
@@ -298,7 +301,8 @@ impl<'a> Lower<'a> {
         let name_node = innermost_name(function);
         let written = name_node.map_or("", |n| self.text(n));
         let whole = template.as_ref().map_or(node, |t| t.node);
-        let span = self.span(whole);
+        let mut span = self.span(whole);
+        span.start = self.first_specifier(whole) as u32;
         let name_span = name_node.map_or(span, |n| self.span(n));
         let bare = written.split('<').next().unwrap_or("");
         let parts: Vec<String> = bare.split("::").map(|p| p.trim().to_owned()).collect();
@@ -310,7 +314,7 @@ impl<'a> Lower<'a> {
         }
         let base = field(node, "type").map_or(Type::Unknown, |t| self.base_type(t));
         let d = self.declarator(base, s.is_const, s.is_volatile, Some(declarator));
-        let mut return_type = d.ty;
+        let mut return_type = if kind == FunctionKind::Kernel { Type::Void } else { d.ty };
         if let Some(t) = named(function).into_iter().find(|n| n.kind() == "trailing_return_type") {
             return_type = named(t).into_iter().next().map_or(Type::Unknown, |t| self.type_descriptor(t));
         }
@@ -341,7 +345,28 @@ impl<'a> Lower<'a> {
             }
         }
         self.body(body, whole);
+        self.settle_concepts();
         self.close();
+    }
+
+    /// Where the specifiers of a function begin, with those that the mask blanked.
+    fn first_specifier(&self, whole: Node<'a>) -> usize {
+        let start = whole.start_byte();
+        let blank = self.outer_start(whole)..start;
+        let masked = self.input.masked;
+        let attributes = masked.attributes_in(blank.clone()).iter().map(|a| a.span.start);
+        let marks = masked.kernels.iter().map(|k| k.range.start).filter(|at| blank.contains(at));
+        attributes.chain(marks).min().unwrap_or(start)
+    }
+
+    /// Template parameters that were used as types are types, whatever stands in front of their names.
+    fn settle_concepts(&mut self) {
+        let f = self.function();
+        let vars = f.vars.iter().map(|v| &v.ty).chain([&f.return_type]);
+        let used: Vec<String> = vars.filter_map(param_of).collect();
+        for p in f.template.iter_mut().filter(|p| used.contains(&p.name)) {
+            p.value_type = None;
+        }
     }
 
     fn is_known_class(&self, name: &str) -> bool {
@@ -351,11 +376,10 @@ impl<'a> Lower<'a> {
     /// From the mask's side table, or from the tree where the attribute was left in place.
     fn launch_bounds(&self, node: Node<'a>) -> LaunchBounds {
         let end = field(node, "body").map_or(node.end_byte(), |b| b.start_byte());
-        let here = |at: usize| at >= node.start_byte() && at < end;
-        if let Some((_, b)) = self.input.bounds.iter().find(|(at, _)| here(*at)) {
-            return b.clone();
+        let mut bounds = self.input.launch_bounds(self.outer_start(node)..end);
+        if bounds.max_threads.is_some() {
+            return bounds;
         }
-        let mut bounds = LaunchBounds::default();
         if let Some(b) = named(node).into_iter().find(|n| n.kind() == "launch_bounds") {
             let mut values = named(b).into_iter().map(|n| (self.text(n).to_owned(), self.span(n)));
             bounds.max_threads = values.next();
@@ -375,6 +399,15 @@ impl<'a> Lower<'a> {
             .collect();
         parts.push(name);
         parts.join("::")
+    }
+}
+
+fn param_of(ty: &Type) -> Option<String> {
+    match ty {
+        Type::Param(name) => Some(name.clone()),
+        Type::Pointer(p) | Type::Reference(p) => param_of(&p.ty),
+        Type::Array { elem, .. } => param_of(elem),
+        _ => None,
     }
 }
 

@@ -1,0 +1,280 @@
+//! Judges the conditions of a skill at a site: every condition is evaluated before anything is said.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::eval::{About, Evaluator};
+use super::site::{Bound, Proof};
+use crate::facts::Because;
+use crate::ir::Anchor;
+use crate::predicate::{Answer, GuardCode, Value, Witness};
+use crate::skill::ast::{Condition, Expr, ExprKind, GroupKind, GuardPolicy, Skill};
+use crate::source::{Revision, Span};
+
+/// What became of one condition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// True, resting on the language and the launches seen.
+    Proved,
+    /// True under these assumptions of the contract.
+    Assumed(BTreeSet<String>),
+    /// Not known before the launch, tested by the guard. `code` is empty for a tail.
+    Guarded { policy: GuardPolicy, code: Option<GuardCode> },
+    Violated(Witness),
+    Unknown { reason: String, at: Vec<(Span, String)>, next: Option<String> },
+}
+
+impl Verdict {
+    pub fn holds(&self) -> bool {
+        !matches!(self, Verdict::Violated(_) | Verdict::Unknown { .. })
+    }
+
+    pub fn word(&self) -> &'static str {
+        match self {
+            Verdict::Proved => "proved",
+            Verdict::Assumed(_) => "assumed",
+            Verdict::Guarded { .. } => "guarded",
+            Verdict::Violated(_) => "violated",
+            Verdict::Unknown { .. } => "unknown",
+        }
+    }
+}
+
+/// One condition at one site, or for one member of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judged {
+    pub group: GroupKind,
+    /// Position among all conditions of the skill, in the order of the file.
+    pub index: usize,
+    /// The condition as the skill file writes it.
+    pub text: String,
+    /// Why the rewrite would be wrong otherwise.
+    pub reason: String,
+    pub member: Option<Anchor>,
+    pub verdict: Verdict,
+    pub because: Because,
+}
+
+impl Judged {
+    pub fn guard(&self) -> Option<GuardPolicy> {
+        match &self.verdict {
+            Verdict::Guarded { policy, .. } => Some(*policy),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a rewrite is expected to pay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Payoff {
+    Expected(Vec<String>),
+    NotExpected(String),
+    Unknown(String),
+}
+
+/// The outcome of judging a candidate.
+pub enum Judgement {
+    Sound { proof: Proof, bindings: BTreeMap<String, Bound>, values: BTreeMap<String, Value>, excluded: Vec<Judged> },
+    /// Every condition that failed; for groups, of every member.
+    Refused { failed: Vec<Judged> },
+}
+
+/// Judges all `require` conditions with `bindings` as candidates. A group binding keeps the members for which every
+/// condition holds and whose `let` values equal those of the first such member.
+pub fn judge(
+    skill: &Skill,
+    eval: &Evaluator,
+    bindings: &BTreeMap<String, Bound>,
+    revision: Revision,
+) -> Judgement {
+    let group = bindings.iter().find_map(|(name, b)| match b {
+        Bound::Each(members) => Some((name.clone(), members.clone())),
+        Bound::One(_) => None,
+    });
+    let Some((name, members)) = group else {
+        let about = About { skill, bindings, member: None };
+        let judged = conditions(eval, about, &|_| true);
+        return conclude(judged, bindings.clone(), eval.values(about), vec![], revision);
+    };
+    let dependent = names_that_depend_on(skill, &name);
+    let common = conditions(eval, About { skill, bindings, member: None }, &|c| !mentions(&c.test, &dependent));
+    let mut kept: Vec<Anchor> = vec![];
+    let mut judged = vec![];
+    let mut excluded = vec![];
+    let mut values: Option<BTreeMap<String, Value>> = None;
+    for member in members {
+        let about = About { skill, bindings, member: Some((&name, member)) };
+        let own = conditions(eval, about, &|c| mentions(&c.test, &dependent));
+        let found = eval.values(about);
+        let same = values.as_ref().is_none_or(|v| same_values(v, &found));
+        if own.iter().all(|j| j.verdict.holds()) && same {
+            kept.push(member);
+            judged.extend(own);
+            values = Some(found);
+        } else {
+            excluded.extend(own.into_iter().filter(|j| !j.verdict.holds()));
+        }
+    }
+    if kept.is_empty() {
+        let failed = common.into_iter().filter(|j| !j.verdict.holds()).chain(excluded).collect();
+        return Judgement::Refused { failed };
+    }
+    let mut bound = bindings.clone();
+    bound.insert(name, Bound::Each(kept));
+    let mut all = common;
+    all.extend(judged);
+    all.sort_by_key(|j| (j.index, j.member));
+    conclude(all, bound, values.unwrap_or_default(), excluded, revision)
+}
+
+/// Takes every condition for granted: the rewrite that a necessity test runs to see it fail. Nothing that is written for
+/// a user comes from here.
+pub fn force(skill: &Skill, eval: &Evaluator, bindings: &BTreeMap<String, Bound>, revision: Revision) -> Judgement {
+    let group = bindings.iter().find_map(|(name, b)| match b {
+        Bound::Each(members) => members.first().map(|m| (name.as_str(), *m)),
+        Bound::One(_) => None,
+    });
+    let about = About { skill, bindings, member: group };
+    let proof = Proof { revision, judged: conditions(eval, about, &|c| has_tail(eval, c)) };
+    Judgement::Sound { proof, bindings: bindings.clone(), values: eval.values(about), excluded: vec![] }
+}
+
+fn conclude(
+    judged: Vec<Judged>,
+    bindings: BTreeMap<String, Bound>,
+    values: BTreeMap<String, Value>,
+    excluded: Vec<Judged>,
+    revision: Revision,
+) -> Judgement {
+    if judged.iter().all(|j| j.verdict.holds()) {
+        Judgement::Sound { proof: Proof { revision, judged }, bindings, values, excluded }
+    } else {
+        let failed = judged.into_iter().filter(|j| !j.verdict.holds()).chain(excluded).collect();
+        Judgement::Refused { failed }
+    }
+}
+
+fn same_values(a: &BTreeMap<String, Value>, b: &BTreeMap<String, Value>) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|((n, x), (m, y))| n == m && x.same(y))
+}
+
+fn conditions(eval: &Evaluator, about: About, wanted: &dyn Fn(&Condition) -> bool) -> Vec<Judged> {
+    let all = about.skill.require.iter().flat_map(|g| g.conditions.iter().map(|c| (g.kind.node, c)));
+    all.enumerate()
+        .filter(|(_, (_, c))| wanted(c))
+        .map(|(index, (group, c))| {
+            let (verdict, because) = verdict(eval, about, c);
+            Judged {
+                group,
+                index,
+                text: crate::skill::print::print_expr(&c.test),
+                reason: c.because.as_ref().map(|b| b.node.clone()).unwrap_or_default(),
+                member: about.member.map(|(_, anchor)| anchor),
+                verdict,
+                because,
+            }
+        })
+        .collect()
+}
+
+fn verdict(eval: &Evaluator, about: About, condition: &Condition) -> (Verdict, Because) {
+    match eval.ask(about, &condition.test) {
+        Answer::Known { value: Value::Bool(true), because, .. } => {
+            let ids: BTreeSet<String> = because.contract_assumptions().into_iter().map(str::to_owned).collect();
+            (if ids.is_empty() { Verdict::Proved } else { Verdict::Assumed(ids) }, because)
+        }
+        // A remainder loop serves a count that does not divide as well as one that is not known.
+        Answer::Known { value: Value::Bool(false), because, .. } if has_tail(eval, condition) => {
+            (Verdict::Guarded { policy: GuardPolicy::Tail, code: None }, because)
+        }
+        Answer::Known { value: Value::Bool(false), because, witness } => {
+            let witness = witness.unwrap_or_else(|| Witness { text: "it is false here".into(), at: vec![] });
+            (Verdict::Violated(witness), because)
+        }
+        Answer::Known { because, .. } => (
+            Verdict::Unknown { reason: "the condition is no truth value".into(), at: vec![], next: None },
+            because,
+        ),
+        Answer::Unknown { reason, at, next } => guarded(eval, about, condition, reason, at, next),
+    }
+}
+
+fn has_tail(eval: &Evaluator, condition: &Condition) -> bool {
+    condition.guard.as_ref().is_some_and(|g| g.node == GuardPolicy::Tail) && eval.has_tail(&condition.test)
+}
+
+/// An unknown condition whose clause names a guard holds behind that guard, where it can be written.
+fn guarded(
+    eval: &Evaluator,
+    about: About,
+    condition: &Condition,
+    reason: String,
+    at: Vec<(Span, String)>,
+    next: Option<String>,
+) -> (Verdict, Because) {
+    let unknown = |reason: String| (Verdict::Unknown { reason, at: at.clone(), next: next.clone() }, Because::nothing());
+    match condition.guard.as_ref().map(|g| g.node) {
+        None | Some(GuardPolicy::Contract) => unknown(reason),
+        Some(GuardPolicy::Tail) if has_tail(eval, condition) => {
+            (Verdict::Guarded { policy: GuardPolicy::Tail, code: None }, Because::nothing())
+        }
+        Some(GuardPolicy::Tail) => unknown(reason),
+        Some(policy) => match eval.guard(about, &condition.test) {
+            Ok(code) => (Verdict::Guarded { policy, code: Some(code) }, Because::nothing()),
+            Err(why) => unknown(format!("{reason}; no guard can test it: {why}")),
+        },
+    }
+}
+
+/// `name` and every `let` whose value mentions it.
+fn names_that_depend_on(skill: &Skill, name: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::from([name.to_owned()]);
+    for definition in &skill.lets {
+        if mentions(&definition.value, &found) {
+            found.insert(definition.name.node.clone());
+        }
+    }
+    found
+}
+
+fn mentions(expr: &Expr, names: &BTreeSet<String>) -> bool {
+    match &expr.kind {
+        ExprKind::Name(name) => names.contains(name),
+        _ => expr.children().into_iter().any(|c| mentions(c, names)),
+    }
+}
+
+/// Judges `pays when` for a sound site; of a group, a member that pays is enough.
+pub fn payoff(skill: &Skill, eval: &Evaluator, bindings: &BTreeMap<String, Bound>) -> Payoff {
+    let group = bindings.iter().find(|(_, b)| matches!(b, Bound::Each(_)));
+    let members: Vec<Option<(&str, Anchor)>> = match group {
+        Some((name, bound)) => bound.anchors().iter().map(|m| Some((name.as_str(), *m))).collect(),
+        None => vec![None],
+    };
+    let mut best = Payoff::NotExpected("nothing says that it pays".into());
+    for member in members {
+        match member_payoff(eval, About { skill, bindings, member }) {
+            paying @ Payoff::Expected(_) => return paying,
+            unknown @ Payoff::Unknown(_) => best = unknown,
+            no if matches!(best, Payoff::NotExpected(_)) => best = no,
+            _ => {}
+        }
+    }
+    best
+}
+
+fn member_payoff(eval: &Evaluator, about: About) -> Payoff {
+    let mut reasons = vec![];
+    let mut unknown = None;
+    for condition in &about.skill.pays {
+        let because = condition.because.as_ref().map(|b| b.node.clone()).unwrap_or_default();
+        match eval.ask(about, &condition.test) {
+            Answer::Known { value: Value::Bool(true), .. } => reasons.push(because),
+            Answer::Known { witness, .. } => {
+                let text = witness.map_or_else(|| crate::skill::print::print_expr(&condition.test), |w| w.text);
+                return Payoff::NotExpected(text);
+            }
+            Answer::Unknown { reason, .. } => unknown = unknown.or(Some(reason)),
+        }
+    }
+    unknown.map_or(Payoff::Expected(reasons), Payoff::Unknown)
+}

@@ -1,0 +1,223 @@
+//! Finds the places of a function to which a skill's `match` clause can be bound.
+
+use std::collections::BTreeMap;
+
+use super::eval::{About, Evaluator};
+use super::site::Bound;
+use crate::ir::{
+    AccessMode, Anchor, BarrierKind, ExprKind, Function, FunctionRef, LoopId, LoopKind, Place, Program, ReductionKind,
+    Space, Step,
+};
+use crate::skill::ast::{Binding, Skill};
+use crate::skill::vocabulary::Surface;
+
+/// Bindings found before the number of candidates of one skill in one function is cut; the rest is reported.
+pub const MAX_CANDIDATES: usize = 2_000;
+
+/// Whether the function has any surface of the first binding's kind: a cheap look before facts are computed.
+pub fn possible(skill: &Skill, f: &Function) -> bool {
+    let Some(first) = skill.bindings.first() else { return false };
+    match first.surface.node {
+        Surface::Access | Surface::Load | Surface::Store => !f.accesses.is_empty(),
+        Surface::Shared => !f.tiles.is_empty(),
+        Surface::Loop => !f.loops.is_empty(),
+        Surface::Barrier => !f.barriers.is_empty(),
+        Surface::Reduction if first.arguments.iter().any(|a| a.node == "shared") => {
+            f.reductions.iter().any(|r| matches!(r.kind, ReductionKind::SharedTree { .. }))
+        }
+        Surface::Reduction => !f.reductions.is_empty(),
+        Surface::Call => f.exprs.iter().any(|e| match &e.kind {
+            ExprKind::Call { callee, .. } => {
+                let name = callee.strip_prefix("::").unwrap_or(callee);
+                first.arguments.iter().any(|a| a.node == name)
+            }
+            _ => false,
+        }),
+        _ => true,
+    }
+}
+
+/// All candidates in the order of the text. The second value is false when the limit cut the list.
+pub fn candidates(
+    skill: &Skill,
+    program: &Program,
+    at: FunctionRef,
+    eval: &Evaluator,
+) -> (Vec<BTreeMap<String, Bound>>, bool) {
+    let f = program.function(at);
+    let mut found = vec![];
+    let mut complete = true;
+    extend(skill, program, f, at, eval, &BTreeMap::new(), &mut found, &mut complete);
+    (found, complete)
+}
+
+#[allow(clippy::too_many_arguments)]
+fn extend(
+    skill: &Skill,
+    program: &Program,
+    f: &Function,
+    at: FunctionRef,
+    eval: &Evaluator,
+    bound: &BTreeMap<String, Bound>,
+    found: &mut Vec<BTreeMap<String, Bound>>,
+    complete: &mut bool,
+) {
+    let Some(binding) = skill.bindings.get(bound.len()) else {
+        if found.len() < MAX_CANDIDATES {
+            found.push(bound.clone());
+        } else {
+            *complete = false;
+        }
+        return;
+    };
+    let within = binding.within.as_ref().and_then(|w| bound.get(&w.node)).and_then(|b| b.anchors().first()).copied();
+    let mut places: Vec<Anchor> = places(binding, program, f, at)
+        .into_iter()
+        .filter(|anchor| within.is_none_or(|outer| is_within(f, *anchor, outer)))
+        .collect();
+    places.sort_by_key(|a| (a.span, a.place));
+    let passes = |anchor: &Anchor| filter(skill, binding, eval, bound, *anchor);
+    if binding.each {
+        let members: Vec<Anchor> = places.into_iter().filter(passes).collect();
+        if !members.is_empty() {
+            let mut next = bound.clone();
+            next.insert(binding.name.node.clone(), Bound::Each(members));
+            extend(skill, program, f, at, eval, &next, found, complete);
+        }
+        return;
+    }
+    for anchor in places {
+        if passes(&anchor) && *complete {
+            let mut next = bound.clone();
+            next.insert(binding.name.node.clone(), Bound::One(anchor));
+            extend(skill, program, f, at, eval, &next, found, complete);
+        }
+    }
+}
+
+/// The `where` condition: a place for which it is not known to be true is no candidate.
+fn filter(
+    skill: &Skill,
+    binding: &Binding,
+    eval: &Evaluator,
+    bound: &BTreeMap<String, Bound>,
+    anchor: Anchor,
+) -> bool {
+    let Some(condition) = &binding.condition else { return true };
+    let mut scope_bindings = bound.clone();
+    scope_bindings.insert(binding.name.node.clone(), Bound::One(anchor));
+    eval.ask(About { skill, bindings: &scope_bindings, member: None }, condition).is_true()
+}
+
+fn places(binding: &Binding, program: &Program, f: &Function, at: FunctionRef) -> Vec<Anchor> {
+    let word = |name: &str| binding.arguments.iter().any(|a| a.node == name);
+    let any = binding.arguments.is_empty();
+    let of_expr = |place, expr| Anchor { function: at, place, span: f.expr(expr).span };
+    let of_stmt = |place, stmt| Anchor { function: at, place, span: f.stmt(stmt).span };
+    match binding.surface.node {
+        Surface::Kernel | Surface::Function => {
+            vec![Anchor { function: at, place: Place::Kernel, span: f.name_span }]
+        }
+        Surface::Parameter => {
+            f.params.iter().map(|&v| Anchor { function: at, place: Place::Parameter(v), span: f.var(v).span }).collect()
+        }
+        surface @ (Surface::Access | Surface::Load | Surface::Store) => {
+            let wanted = |mode| match surface {
+                Surface::Load => mode != AccessMode::Store,
+                Surface::Store => mode != AccessMode::Load,
+                _ => true,
+            };
+            ids(&f.accesses)
+                .filter(|(_, a)| wanted(a.mode) && (any || word(space_word(a.space))))
+                .map(|(i, a)| of_expr(Place::Access(crate::ir::AccessId(i)), a.expr))
+                .collect()
+        }
+        Surface::Shared => ids(&f.tiles)
+            .map(|(i, t)| Anchor { function: at, place: Place::Tile(crate::ir::TileId(i)), span: f.var(t.var).span })
+            .collect(),
+        Surface::Loop => ids(&f.loops)
+            .filter(|(_, k)| any || (word("halving") && halves(k)) || (word("serial") && k.kind == LoopKind::For))
+            .map(|(i, k)| of_stmt(Place::Loop(LoopId(i)), k.stmt))
+            .collect(),
+        Surface::Barrier => ids(&f.barriers)
+            .filter(|(_, b)| any || word(barrier_word(b.kind)))
+            .map(|(i, b)| of_stmt(Place::Barrier(crate::ir::BarrierId(i)), b.stmt))
+            .collect(),
+        Surface::Reduction => ids(&f.reductions)
+            .filter(|(_, r)| {
+                any || match r.kind {
+                    ReductionKind::Serial { .. } => word("serial"),
+                    ReductionKind::SharedTree { .. } => word("shared"),
+                }
+            })
+            .map(|(i, r)| of_stmt(Place::Reduction(crate::ir::ReductionId(i)), r.stmt))
+            .collect(),
+        Surface::Call => ids(&f.exprs)
+            .filter(|(_, e)| match &e.kind {
+                ExprKind::Call { callee, receiver: None, .. } => {
+                    word(callee.strip_prefix("::").unwrap_or(callee))
+                }
+                _ => false,
+            })
+            .map(|(i, _)| of_expr(Place::Expr(crate::ir::ExprId(i)), crate::ir::ExprId(i)))
+            .collect(),
+        Surface::Expr => ids(&f.exprs)
+            .map(|(i, _)| of_expr(Place::Expr(crate::ir::ExprId(i)), crate::ir::ExprId(i)))
+            .collect(),
+        Surface::Launch => {
+            let anchor = |l| Anchor { function: at, place: Place::Launch(l), span: program.launch(l).span };
+            program.launches_of(at).into_iter().map(anchor).collect()
+        }
+        Surface::Atomic => ids(&f.atomics)
+            .map(|(_, a)| of_expr(Place::Expr(a.expr), a.expr))
+            .collect(),
+        Surface::Registers
+        | Surface::Branch
+        | Surface::Accumulator
+        | Surface::TileCopy
+        | Surface::TileGemm
+        | Surface::TilePipelined
+        | Surface::TileParallel
+        | Surface::TileAlloc
+        | Surface::TileKernel => vec![],
+    }
+}
+
+fn ids<T>(items: &[T]) -> impl Iterator<Item = (u32, &T)> {
+    items.iter().enumerate().map(|(i, item)| (i as u32, item))
+}
+
+fn space_word(space: Space) -> &'static str {
+    match space {
+        Space::Global => "global",
+        Space::Shared => "shared",
+        Space::Local => "local",
+        Space::Constant => "constant",
+        Space::Unknown => "",
+    }
+}
+
+fn barrier_word(kind: BarrierKind) -> &'static str {
+    match kind {
+        BarrierKind::Block => "block",
+        BarrierKind::Warp => "warp",
+        BarrierKind::Grid => "grid",
+        BarrierKind::Cluster => "cluster",
+        BarrierKind::Other => "",
+    }
+}
+
+fn halves(k: &crate::ir::Loop) -> bool {
+    let halving = |op| matches!(op, crate::ir::BinaryOp::Shr | crate::ir::BinaryOp::Div);
+    matches!(k.induction.map(|i| i.step), Some(Step::Scale { op, .. }) if halving(op))
+}
+
+/// Whether the anchor's surface lies inside `outer`: for loops by nesting, otherwise by text.
+fn is_within(f: &Function, anchor: Anchor, outer: Anchor) -> bool {
+    match (anchor.place, outer.place) {
+        (Place::Access(a), Place::Loop(k)) => f.accesses[a.0 as usize].loops.contains(&k),
+        (Place::Barrier(b), Place::Loop(k)) => f.barriers[b.0 as usize].loops.contains(&k),
+        (Place::Access(a), Place::Tile(t)) => f.accesses[a.0 as usize].base == f.tiles[t.0 as usize].var,
+        _ => outer.span.contains(anchor.span),
+    }
+}
