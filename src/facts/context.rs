@@ -7,9 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::because::Because;
+use super::interval::Interval;
 use super::macros::Macros;
 use super::poly::{Atom, Poly};
-use super::range::{Interval, Known};
+use super::range::Known;
 use super::state::Walked;
 use super::value::{Value, type_range};
 use super::walk::{Walker, scalar_of};

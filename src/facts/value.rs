@@ -1,8 +1,9 @@
 //! Symbolic values of expressions, and the formulas that conditions stand for.
 
 use super::because::Because;
+use super::interval::Interval;
 use super::poly::Poly;
-use super::range::{Interval, Known};
+use super::range::Known;
 use crate::ir::{Scalar, Type, VarId};
 
 /// What an expression evaluates to.

@@ -39,7 +39,9 @@ fn ask(text: &str, assume: &[&str], name: &str, place: Place, more: &[Value]) ->
 fn run(text: &str, assume: &[&str], act: impl Fn(&Analysis, FunctionRef) -> String) -> String {
     let mut sources = Sources::default();
     let source = SourceFile::new("k.cu", text);
-    let unit = crate::syntax::cuda::parse_unit(FileId(0), &source);
+    let mut table = crate::source::mask::MacroTable::default();
+    table.learn(&source.text);
+    let unit = crate::syntax::cuda::parse_unit(FileId(0), &source, &table);
     sources.add(source);
     let program = Program { units: vec![unit], complete: text.contains("main(") };
     let macros = macros_of(&program, &sources);
@@ -246,7 +248,9 @@ fn answers_about_nothing_are_unknown() {
 fn ask_everything(text: &str) -> usize {
     let mut sources = Sources::default();
     let source = SourceFile::new("k.cu", text);
-    let unit = crate::syntax::cuda::parse_unit(FileId(0), &source);
+    let mut table = crate::source::mask::MacroTable::default();
+    table.learn(&source.text);
+    let unit = crate::syntax::cuda::parse_unit(FileId(0), &source, &table);
     sources.add(source);
     let program = Program { units: vec![unit], complete: false };
     let macros = macros_of(&program, &sources);
