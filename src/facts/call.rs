@@ -35,8 +35,12 @@ impl Walker<'_> {
                 if name == "dim3" {
                     return self.dim3_of(&values);
                 }
-                let varies =
-                    own || VARYING.contains(&name) || name.starts_with("__shfl") || name.starts_with("__ballot");
+                // A macro may read variables that are no arguments.
+                let varies = self.scope.macros.contains(name)
+                    || own
+                    || VARYING.contains(&name)
+                    || name.starts_with("__shfl")
+                    || name.starts_with("__ballot");
                 self.fresh_of_type(&expr.ty, uniform && !varies, because)
             }
             CallEffect::Reads => {

@@ -139,7 +139,8 @@ impl Facts<'_> {
         for e in f.exprs.iter().filter(|e| inside(&e.span)) {
             match &e.kind {
                 ExprKind::Lambda(g) => {
-                    let captures = self.unit.functions.get(g.0 as usize).is_none_or(|g| g.vars.iter().any(|v| v.name == *name));
+                    let captures =
+                        self.unit.functions.get(g.0 as usize).is_none_or(|g| g.vars.iter().any(|v| v.name == *name));
                     if captures {
                         return Ok(Some(e.span));
                     }
@@ -150,14 +151,17 @@ impl Facts<'_> {
                             return Ok(Some(e.span));
                         }
                     } else if matches!(e.kind, ExprKind::Call { .. }) && !self.is_known_call(word) {
-                        return Err(Missing::new(format!("whether `{word}` is a macro is not known")).at(e.span, "here"));
+                        return Err(
+                            Missing::new(format!("whether `{word}` is a macro is not known")).at(e.span, "here")
+                        );
                     }
                 }
                 ExprKind::Opaque { .. } => return Err(Missing::new("this text is not modelled").at(e.span, "here")),
                 _ => {}
             }
         }
-        let odd = |s: &&Stmt| inside(&s.span) && matches!(s.kind, StmtKind::Opaque { .. } | StmtKind::Preprocessor { .. });
+        let odd =
+            |s: &&Stmt| inside(&s.span) && matches!(s.kind, StmtKind::Opaque { .. } | StmtKind::Preprocessor { .. });
         match f.stmts.iter().find(odd) {
             Some(s) => Err(Missing::new("this text is not modelled").at(s.span, "here")),
             None => Ok(None),

@@ -54,7 +54,11 @@ impl Scope<'_> {
         let ExprKind::Call { callee, receiver, .. } = f.kind_of(id) else { return CallEffect::Anything };
         let name = callee.rsplit("::").next().unwrap_or(callee);
         if self.macros.contains(name) {
-            return if self.macros.is_plain(name, PURE) { CallEffect::Pure } else { CallEffect::Anything };
+            return if self.macros.is_plain(name, PURE, &|n| self.is_variable(f, n)) {
+                CallEffect::Pure
+            } else {
+                CallEffect::Anything
+            };
         }
         if receiver.is_some() {
             return CallEffect::Unknown;
@@ -121,6 +125,12 @@ impl Scope<'_> {
         if worst == CallEffect::Anything { CallEffect::Unknown } else { worst }
     }
 
+    /// A variable of plain type that a macro may read by name.
+    fn is_variable(&self, f: &Function, name: &str) -> bool {
+        let mut named = f.vars.iter().filter(|v| v.name == name).peekable();
+        named.peek().is_some() && named.all(|v| matches!(v.ty, Type::Scalar(_) | Type::Pointer(_)))
+    }
+
     /// Whether `name` is certainly no macro with side effects.
     pub fn is_plain_name(&self, name: &str) -> bool {
         let last = name.rsplit("::").next().unwrap_or(name);
@@ -128,7 +138,7 @@ impl Scope<'_> {
             return true;
         }
         if self.macros.contains(last) {
-            return self.macros.is_plain(last, PURE);
+            return self.macros.is_plain(last, PURE, &|n| self.is_variable(self.function, n));
         }
         name.contains("::")
             || self.function.template.iter().any(|t| t.name == name)

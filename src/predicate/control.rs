@@ -4,7 +4,7 @@ use super::compare;
 use super::memory::{ACCESS, ANY, LOOP, settle};
 use super::value::{Answer, Number, Value};
 use super::{Guard, Predicate, Query};
-use crate::facts::{Because, EventKind, Missing, Value as Fact};
+use crate::facts::{Atom, Because, EventKind, Formula, Missing, Value as Fact};
 use crate::ir::*;
 use crate::skill::vocabulary::{Signature, ValueType};
 
@@ -117,8 +117,15 @@ fn counted(q: &Query) -> Answer {
             }
             None => return Err(fail("by how much the counter changes is not known")),
         }
-        let trip = facts.trip(k)?;
-        Ok(Answer::yes(trip.because))
+        let iter = Atom::Iter(k);
+        match state.condition.as_ref().map(|t| (&t.formula, &t.because)) {
+            Some((Formula::NonNeg(p), because)) if p.atoms().is_disjoint(&state.born) => match p.coefficient(&iter) {
+                Some(c) if c.as_constant() == Some(-1) => Ok(Answer::yes(because.clone().and(&state.because))),
+                _ => Err(fail("the counter and the bound are not compared with each other")),
+            },
+            Some((Formula::NonNeg(_), _)) => Err(fail("the bound may change from one iteration to the next")),
+            _ => Err(fail("the condition is not a comparison of integers that is modelled")),
+        }
     }))
 }
 
@@ -126,7 +133,9 @@ fn names_resolved(q: &Query) -> Answer {
     settle(header(q).and_then(|(k, _, induction)| {
         Ok(match q.facts.hidden_use(k, induction.var)? {
             None => Answer::yes(Because::nothing()),
-            Some(span) => Answer::no(Because::nothing(), "the counter is used here out of sight", vec![(span, "here".into())]),
+            Some(span) => {
+                Answer::no(Because::nothing(), "the counter is used here out of sight", vec![(span, "here".into())])
+            }
         })
     }))
 }

@@ -69,6 +69,12 @@ fn hidden_by_macros_of_the_file() {
         let text = format!("{defines}{}", kernel.replace("BODY", body));
         assert_eq!(claims_in(&text), None, "{defines}");
     }
+    for reading in
+        ["#define W (1 + i)\n", "#define W ((float)(i) * n)\n", "#define W2 (i + n)\n#define W fmaxf(W2, 0.5f)\n"]
+    {
+        let text = format!("{reading}{}", kernel.replace("BODY", "y[1] = W; ++i;"));
+        assert_eq!(claims_in(&text).as_deref(), Some("1 proved"), "{reading}");
+    }
     let harmless = format!("#define NOTE(a) ((void)0)\n{}", kernel.replace("BODY", "++i;"));
     assert_eq!(claims_in(&harmless).as_deref(), Some("1 proved"));
 }
