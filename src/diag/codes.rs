@@ -4,6 +4,7 @@
 //! K04xx compile gate and toolchain, K05xx lock and command line, K1xxx hazards in kernels.
 
 pub mod compile;
+pub mod contract;
 pub mod engine;
 pub mod skill;
 pub mod source;
@@ -24,7 +25,7 @@ pub struct Entry {
 /// All entries, by code.
 pub fn entries() -> Vec<&'static Entry> {
     let families: &[&'static [Entry]] =
-        &[compile::ENTRIES, engine::ENTRIES, skill::ENTRIES, source::ENTRIES, syntax::ENTRIES];
+        &[compile::ENTRIES, contract::ENTRIES, engine::ENTRIES, skill::ENTRIES, source::ENTRIES, syntax::ENTRIES];
     let mut all: Vec<&Entry> = families.iter().flat_map(|f| f.iter()).collect();
     all.sort_by_key(|e| e.code);
     all

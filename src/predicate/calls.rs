@@ -61,7 +61,9 @@ pub(super) fn predicates() -> Vec<Predicate> {
                 at: vec![],
                 next: Some("state the range in the contract".into()),
             },
-            guard: Guard::Code(|_| Err("the argument differs between threads and cannot be tested at the launch".into())),
+            guard: Guard::Code(|_| {
+                Err("the argument differs between threads and cannot be tested at the launch".into())
+            }),
             explain: "Whether the first argument lies between two numbers.",
         },
     ]
@@ -113,7 +115,9 @@ fn device_only(q: &Query) -> Answer {
                 let text = "the function is also compiled for the host";
                 Ok(Answer::no(Because::nothing(), text, vec![(f.name_span, "here".into())]))
             }
-            FunctionKind::Lambda => Err(Missing::new("where this lambda is compiled is not known").at(span, "here").into()),
+            FunctionKind::Lambda => {
+                Err(Missing::new("where this lambda is compiled is not known").at(span, "here").into())
+            }
         }
     }))
 }

@@ -1,7 +1,8 @@
 //! What taking several iterations of a loop at a time, or copying its body, relies on.
 
 use super::memory::{LOOP, settle};
-use super::value::Answer;
+use super::control;
+use super::value::{Answer, Value};
 use super::{Guard, Predicate, Query};
 use crate::facts::Because;
 use crate::ir::*;
@@ -50,7 +51,13 @@ fn counted(q: &Query) -> Answer {
         if let Some((span, why)) = hidden_use(q, f, k, i.var) {
             return Ok(Answer::no(Because::nothing(), why.clone(), vec![(span, why)]));
         }
-        Ok(Answer::yes(q.facts.trip(id)?.because.and(&unknown_names(q, f, k.body_span))))
+        let names = unknown_names(q, f, k.body_span);
+        Ok(match (control::names_resolved(q), control::counts_up(q)) {
+            (Answer::Known { value: Value::Bool(true), because: x, .. }, Answer::Known { value, because: y, witness }) => {
+                Answer::Known { value, because: x.and(&y).and(&names), witness }
+            }
+            (Answer::Known { value: Value::Bool(true), .. }, unknown) | (unknown, _) => unknown,
+        })
     }))
 }
 

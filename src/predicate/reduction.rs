@@ -107,7 +107,8 @@ fn lane_is_thread(q: &Query) -> Answer {
                 if v.poly == Poly::atom(Atom::Thread(Axis::X)) {
                     return Ok(Answer::yes(v.because.clone()));
                 }
-                let plain = v.poly.atoms().iter().all(|a| matches!(a, Atom::Thread(_) | Atom::Block(_) | Atom::BlockDim(_)));
+                let plain =
+                    v.poly.atoms().iter().all(|a| matches!(a, Atom::Thread(_) | Atom::Block(_) | Atom::BlockDim(_)));
                 let text = format!("the lane is {}", q.facts.render(&v.poly));
                 if plain {
                     Ok(Answer::no(v.because.clone(), text, vec![(span, "here".into())]))
@@ -297,7 +298,8 @@ fn barrier_each_step(q: &Query) -> Answer {
         if let Some((exit, what)) = state.exits.first() {
             return Err(Missing::new(format!("{what} may skip the barrier")).at(*exit, "here").into());
         }
-        let last_access = facts.events_in(state).filter(|e| matches!(e.kind, EventKind::Access(_))).map(|e| e.seq).max();
+        let last_access =
+            facts.events_in(state).filter(|e| matches!(e.kind, EventKind::Access(_))).map(|e| e.seq).max();
         if last_access.is_none_or(|s| s <= place.seq) {
             Ok(Answer::yes(Because::at(span, "this barrier")))
         } else {
