@@ -1,7 +1,7 @@
 //! What taking several iterations of a loop at a time, or copying its body, relies on.
 
-use super::memory::{LOOP, settle};
 use super::control;
+use super::memory::{LOOP, settle};
 use super::value::{Answer, Value};
 use super::{Guard, Predicate, Query};
 use crate::facts::Because;
@@ -13,7 +13,11 @@ use crate::source::tokens::{TokenKind, scan_code};
 pub(super) fn predicates() -> Vec<Predicate> {
     vec![Predicate {
         name: "counted",
-        signature: Signature::new(vec![LOOP], ValueType::Bool, "counts up by one to a fixed bound, and is left there alone"),
+        signature: Signature::new(
+            vec![LOOP],
+            ValueType::Bool,
+            "counts up by one to a fixed bound, and is left there alone",
+        ),
         eval: counted,
         guard: Guard::None,
         explain: "A `for` with one counter that starts somewhere, grows by exactly one and ends at `<` or `<=` a bound that \
@@ -53,9 +57,10 @@ fn counted(q: &Query) -> Answer {
         }
         let names = unknown_names(q, f, k.body_span);
         Ok(match (control::names_resolved(q), control::counts_up(q)) {
-            (Answer::Known { value: Value::Bool(true), because: x, .. }, Answer::Known { value, because: y, witness }) => {
-                Answer::Known { value, because: x.and(&y).and(&names), witness }
-            }
+            (
+                Answer::Known { value: Value::Bool(true), because: x, .. },
+                Answer::Known { value, because: y, witness },
+            ) => Answer::Known { value, because: x.and(&y).and(&names), witness },
             (Answer::Known { value: Value::Bool(true), .. }, unknown) | (unknown, _) => unknown,
         })
     }))

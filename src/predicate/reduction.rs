@@ -134,10 +134,8 @@ fn halving(q: &Query) -> Answer {
             Step::Scale { op: BinaryOp::Div, amount } => constant(amount) == Some(2),
             _ => false,
         };
-        let ends = matches!(
-            (i.compare, constant(i.bound)),
-            (Compare::Gt | Compare::Ne, Some(0)) | (Compare::Ge, Some(1))
-        );
+        let ends =
+            matches!((i.compare, constant(i.bound)), (Compare::Gt | Compare::Ne, Some(0)) | (Compare::Ge, Some(1)));
         if !halves || !ends {
             return Err(fail("the distance is not halved down to 1 in every step"));
         }
@@ -191,9 +189,7 @@ fn start_of(q: &Query, r: &Reduction) -> Result<super::value::Number, Answer> {
         f.var(i.var).init.filter(|_| outside == 0 && lp.parent.is_none())
     });
     match init.and_then(|e| facts.walked.values.get(&e)) {
-        Some((Fact::Int(v), _)) if !v.modular => {
-            Ok(super::value::Number::new(v.poly.clone(), v.because.clone()))
-        }
+        Some((Fact::Int(v), _)) if !v.modular => Ok(super::value::Number::new(v.poly.clone(), v.because.clone())),
         _ => Err(fail()),
     }
 }
@@ -233,12 +229,12 @@ fn nothing_else(q: &Query) -> Answer {
                 return no(s.span, "this is not part of the tree");
             }
         }
-        let distance = f.walk(update_root(f, r.stmt)).into_iter().filter(
-            |e| matches!(f.kind_of(*e), ExprKind::Var(v) if *v == induction.var),
-        );
-        let in_subscript = |e: &ExprId| {
-            f.accesses.iter().any(|a| a.indices.iter().any(|i| f.expr(*i).span.contains(f.expr(*e).span)))
-        };
+        let distance = f
+            .walk(update_root(f, r.stmt))
+            .into_iter()
+            .filter(|e| matches!(f.kind_of(*e), ExprKind::Var(v) if *v == induction.var));
+        let in_subscript =
+            |e: &ExprId| f.accesses.iter().any(|a| a.indices.iter().any(|i| f.expr(*i).span.contains(f.expr(*e).span)));
         match distance.into_iter().find(|e| !in_subscript(e)) {
             Some(e) => no(f.expr(e).span, "the distance is used as a value"),
             None => Ok(Answer::yes(Because::at(lp.header_span, "update and barrier alone"))),

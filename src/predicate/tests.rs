@@ -133,14 +133,22 @@ fn trees() {
         assert_eq!(sure(name, TREE), "true", "{name}");
     }
     assert_eq!(ask(TREE, &[], "op", r, &[]), "add");
-    assert_eq!(ask(TREE, &[], "halving", r, &[]), "unknown", "96 threads would start at 48");
-    assert_eq!(ask(TREE, &["blockDim.x == 96"], "halving", r, &[]).split(' ').next(), Some("false"));
+    for shape in [&[][..], &["blockDim.x == 96"]] {
+        assert_eq!(ask(TREE, shape, "halving", r, &[]).split(' ').next(), Some("true"), "any start halves: {shape:?}");
+        assert_eq!(ask(TREE, shape, "spans_warp", r, &[]).split(' ').next(), Some("true"), "{shape:?}");
+    }
+    assert_eq!(sure("nothing_else", TREE), "true");
     for (name, from, to) in [
         ("lane_is_thread", "int t = threadIdx.x;", "int t = threadIdx.x + 1;"),
         ("lane_is_thread", "int t = threadIdx.x;", "int t = threadIdx.y;"),
         ("lane_is_thread", "int t = threadIdx.x;", "int t = threadIdx.x; t ^= 1;"),
         ("halving", "s >>= 1", "s >>= 2"),
         ("halving", "s > 0;", "s > 1;"),
+        ("spans_warp", "blockDim.x / 2;", "8;"),
+        ("spans_warp", "blockDim.x / 2;", "n;"),
+        ("nothing_else", "sm[t] += sm[t + s];", "{ sm[t] += sm[t + s]; y[t] = 1.f; }"),
+        ("nothing_else", "sm[t] += sm[t + s];", "sm[t] += sm[t + s] * s;"),
+        ("nothing_else", "__syncthreads(); }", "__syncthreads(); if (t == 9) sm[t] = 0.f; }"),
         ("only_first_read", "= sm[0];", "= sm[1];"),
         ("only_first_read", "if (t == 0) y[blockIdx.x] = sm[0];", "y[t] = sm[t];"),
         ("only_first_read", "if (t == 0) y[blockIdx.x] = sm[0];", "y[t] = sm[n];"),

@@ -95,7 +95,8 @@ fn squeeze(text: &str) -> String {
 /// # Errors
 /// Why no guard can be written here.
 pub fn emit(site: &Site, plan: &Plan, edits: &[Edit], out: &mut Editor) -> Result<Emitted, String> {
-    let dispatch = if plan.may_dispatch { launch_conditions(site, plan) } else { Err("a test needs the kernel".into()) };
+    let dispatch =
+        if plan.may_dispatch { launch_conditions(site, plan) } else { Err("a test needs the kernel".into()) };
     match dispatch {
         Ok(conditions) => {
             emit_dispatch(site, &conditions, edits, out);
@@ -244,11 +245,7 @@ fn emit_dispatch(site: &Site, conditions: &[(&Launch, String)], edits: &[Edit], 
         let indent = out.indent_of(span).to_owned();
         let inner = format!("{indent}{}", out.indent_unit());
         let arm = |text: &str| format!("{inner}{}", out.reindent(&text.replace("\r\n", "\n"), &indent, &inner));
-        let text = format!(
-            "if ({condition}) {{\n{}\n{indent}}} else {{\n{}\n{indent}}}",
-            arm(&renamed),
-            arm(original)
-        );
+        let text = format!("if ({condition}) {{\n{}\n{indent}}} else {{\n{}\n{indent}}}", arm(&renamed), arm(original));
         out.replace(span, &text);
     }
 }

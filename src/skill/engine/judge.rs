@@ -21,9 +21,16 @@ pub enum Verdict {
     /// True under these assumptions of the contract.
     Assumed(BTreeSet<String>),
     /// Not known before the launch, tested by the guard. `code` is empty for a tail.
-    Guarded { policy: GuardPolicy, code: Option<GuardCode> },
+    Guarded {
+        policy: GuardPolicy,
+        code: Option<GuardCode>,
+    },
     Violated(Witness),
-    Unknown { reason: String, at: Vec<(Span, String)>, next: Option<String> },
+    Unknown {
+        reason: String,
+        at: Vec<(Span, String)>,
+        next: Option<String>,
+    },
 }
 
 impl Verdict {
@@ -76,19 +83,21 @@ pub enum Payoff {
 
 /// The outcome of judging a candidate.
 pub enum Judgement {
-    Sound { proof: Proof, bindings: BTreeMap<String, Bound>, values: BTreeMap<String, Value>, excluded: Vec<Judged> },
+    Sound {
+        proof: Proof,
+        bindings: BTreeMap<String, Bound>,
+        values: BTreeMap<String, Value>,
+        excluded: Vec<Judged>,
+    },
     /// Every condition that failed; for groups, of every member.
-    Refused { failed: Vec<Judged> },
+    Refused {
+        failed: Vec<Judged>,
+    },
 }
 
 /// Judges all `require` conditions with `bindings` as candidates. A group binding keeps the members for which every
 /// condition holds and whose `let` values equal those of the first such member.
-pub fn judge(
-    skill: &Skill,
-    eval: &Evaluator,
-    bindings: &BTreeMap<String, Bound>,
-    revision: Revision,
-) -> Judgement {
+pub fn judge(skill: &Skill, eval: &Evaluator, bindings: &BTreeMap<String, Bound>, revision: Revision) -> Judgement {
     let group = bindings.iter().find_map(|(name, b)| match b {
         Bound::Each(members) => Some((name.clone(), members.clone())),
         Bound::One(_) => None,
@@ -229,10 +238,9 @@ fn verdict(eval: &Evaluator, about: About, condition: &Condition) -> (Verdict, B
             let witness = witness.unwrap_or_else(|| Witness { text: "it is false here".into(), at: vec![] });
             (Verdict::Violated(witness), because)
         }
-        Answer::Known { because, .. } => (
-            Verdict::Unknown { reason: "the condition is no truth value".into(), at: vec![], next: None },
-            because,
-        ),
+        Answer::Known { because, .. } => {
+            (Verdict::Unknown { reason: "the condition is no truth value".into(), at: vec![], next: None }, because)
+        }
         Answer::Unknown { reason, at, next } => guarded(eval, about, condition, reason, at, next),
     }
 }
@@ -250,7 +258,8 @@ fn guarded(
     at: Vec<(Span, String)>,
     next: Option<String>,
 ) -> (Verdict, Because) {
-    let unknown = |reason: String| (Verdict::Unknown { reason, at: at.clone(), next: next.clone() }, Because::nothing());
+    let unknown =
+        |reason: String| (Verdict::Unknown { reason, at: at.clone(), next: next.clone() }, Because::nothing());
     match condition.guard.as_ref().map(|g| g.node) {
         None | Some(GuardPolicy::Contract) => unknown(reason),
         Some(GuardPolicy::Tail) if has_tail(eval, condition) => {

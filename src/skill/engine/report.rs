@@ -79,7 +79,8 @@ fn applies(f: &Finding, result: &SiteResult, payoff: &Payoff, conditions: &[Judg
 fn refused(f: &Finding, failed: &[Judged]) -> Diagnostic {
     let violated = failed.iter().any(|j| matches!(j.verdict, Verdict::Violated(_)));
     let code = if violated { VIOLATED } else { UNKNOWN };
-    let count = if failed.len() == 1 { "one condition fails".to_owned() } else { format!("{} conditions fail", failed.len()) };
+    let count =
+        if failed.len() == 1 { "one condition fails".to_owned() } else { format!("{} conditions fail", failed.len()) };
     let mut d =
         Diagnostic::new(code, Severity::Note, format!("{} does not apply: {count}", f.skill)).at(f.span, "here");
     let mut said: Vec<(Span, String)> = vec![];
@@ -123,7 +124,8 @@ pub fn excluded(f: &Finding, judged: &Judged) -> Diagnostic {
 /// Why a sound rewrite was taken back or never written.
 pub fn rolled_back(r: &RolledBack) -> Diagnostic {
     let f = &r.finding;
-    let d = |code, message: String| Diagnostic::warning(code, message).at(f.span, format!("{} was not applied", f.skill));
+    let d =
+        |code, message: String| Diagnostic::warning(code, message).at(f.span, format!("{} was not applied", f.skill));
     match &r.reason {
         Rejection::Stop(stop) => stopped(f, stop),
         Rejection::NewFlaw(span) => d(NEW_FLAW, "the rewritten text does not parse as cleanly as the original".into())
@@ -142,11 +144,15 @@ fn stopped(f: &Finding, stop: &Stop) -> Diagnostic {
     let at = |d: Diagnostic| d.at(f.span, format!("{} was not applied", f.skill));
     match stop {
         Stop::NoBody => at(Diagnostic::warning(NO_MODEL, format!("{} has no body for CUDA", f.skill))),
-        Stop::NoModel => at(Diagnostic::warning(NO_MODEL, format!("{} has a model's body, and no model is configured", f.skill)))
-            .next("use a skill with a native or template body"),
+        Stop::NoModel => {
+            at(Diagnostic::warning(NO_MODEL, format!("{} has a model's body, and no model is configured", f.skill)))
+                .next("use a skill with a native or template body")
+        }
         Stop::NoRule => at(Diagnostic::new(NO_RULE, Severity::Note, format!("no rule of {} matches", f.skill))),
-        Stop::Broken(what) => at(Diagnostic::warning(BROKEN_PASS, format!("the body of {} broke off: {what}", f.skill)))
-            .next("please report it: the skill's conditions let a shape through that its body does not know"),
+        Stop::Broken(what) => {
+            at(Diagnostic::warning(BROKEN_PASS, format!("the body of {} broke off: {what}", f.skill)))
+                .next("please report it: the skill's conditions let a shape through that its body does not know")
+        }
         Stop::Flawed { kind, at: span } => {
             at(Diagnostic::warning(FLAWED, "the text is not certain enough to be edited")).see(*span, flaw(*kind))
         }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::judge::Judged;
-use crate::ir::{Access, Anchor, ExprId, Function, FunctionRef, Launch, Loop, Place, Program, Reduction, Scalar, SharedTile};
+use crate::ir::{
+    Access, Anchor, ExprId, Function, FunctionRef, Launch, Loop, Place, Program, Reduction, Scalar, SharedTile,
+};
 use crate::pass::Broken;
 use crate::predicate::Value;
 use crate::skill::ast::{GuardPolicy, Skill};

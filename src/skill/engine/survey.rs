@@ -4,10 +4,10 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use super::eval::Evaluator;
+use super::guard::Plan;
 use super::judge::{self, Judged, Judgement, Payoff, Verdict};
 use super::site::{Bound, Proof, Site};
 use super::{features, matching};
-use super::guard::Plan;
 use crate::contract::{Assumption, Assumptions, parse_assumption};
 use crate::facts::{Analysis, Macros, analyse, macros_of};
 use crate::ir::{Function, FunctionKind, FunctionRef, Place, Program};
@@ -39,10 +39,20 @@ pub enum SiteResult {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum FindingKind {
-    Applies { result: SiteResult, payoff: Payoff, conditions: Vec<Judged>, excluded: Vec<Judged> },
-    Refused { failed: Vec<Judged> },
+    Applies {
+        result: SiteResult,
+        payoff: Payoff,
+        conditions: Vec<Judged>,
+        excluded: Vec<Judged>,
+    },
+    Refused {
+        failed: Vec<Judged>,
+    },
     /// A feature that the skill requires is missing, or one that it conflicts with is there.
-    Feature { name: String, missing: bool },
+    Feature {
+        name: String,
+        missing: bool,
+    },
 }
 
 /// One skill at one place.
@@ -75,14 +85,11 @@ pub struct Sound {
 /// Functions in which skills look for places: kernels and device functions whose body was read.
 pub fn functions(program: &Program) -> Vec<FunctionRef> {
     let wanted = |f: &&Function| {
-        matches!(f.kind, FunctionKind::Kernel | FunctionKind::Device | FunctionKind::HostDevice) && f.body_span.is_some()
+        matches!(f.kind, FunctionKind::Kernel | FunctionKind::Device | FunctionKind::HostDevice)
+            && f.body_span.is_some()
     };
     let refs = |(u, unit): (usize, &crate::ir::Unit)| {
-        unit.functions
-            .iter()
-            .filter(wanted)
-            .map(|f| FunctionRef { unit: u as u32, function: f.id })
-            .collect::<Vec<_>>()
+        unit.functions.iter().filter(wanted).map(|f| FunctionRef { unit: u as u32, function: f.id }).collect::<Vec<_>>()
     };
     program.units.iter().enumerate().flat_map(refs).collect()
 }
