@@ -30,7 +30,10 @@ fn main() {
     let mut args: Vec<String> = std::env::args().skip(1).collect();
     let verbose = args.iter().any(|a| a == "-v");
     args.retain(|a| a != "-v");
-    println!("{:44} {:>6} {:>6} {:>9} {:>7} {:>7} {:>6} {:>7} {:>5} {:>5}", "folder", "files", "dirty", "bytes", "kernels", "usable", "%", "raw %", "#if", "macro");
+    println!(
+        "{:44} {:>6} {:>6} {:>9} {:>7} {:>7} {:>6} {:>7} {:>5} {:>5}",
+        "folder", "files", "dirty", "bytes", "kernels", "usable", "%", "raw %", "#if", "macro"
+    );
     let mut total = Count::default();
     let mut failures: BTreeMap<String, usize> = BTreeMap::new();
     for dir in &args {
@@ -61,7 +64,15 @@ fn row(name: &str, c: &Count) {
     let share = |n: usize| 100.0 * n as f64 / c.lexical.max(1) as f64;
     println!(
         "{name:44} {:6} {:6} {:9} {:7} {:7} {:6.2} {:7.2} {:5} {:5}",
-        c.files, c.dirty, c.bytes, c.lexical, c.usable, share(c.usable), share(c.raw_usable), c.dropped, c.by_macro
+        c.files,
+        c.dirty,
+        c.bytes,
+        c.lexical,
+        c.usable,
+        share(c.usable),
+        share(c.raw_usable),
+        c.dropped,
+        c.by_macro
     );
 }
 
@@ -109,7 +120,11 @@ fn folder(dir: &Path, verbose: bool, failures: &mut BTreeMap<String, usize>) -> 
         let raw = parser.parse(text, None);
         let raw_clean = raw.map(|t| functions(t.root_node(), text)).unwrap_or_default();
         let clean = functions(tree.root_node(), text);
-        for kernel in masked.kernels.iter().filter(|k| k.shape != KernelShape::Declaration && k.shape != KernelShape::Instantiation) {
+        for kernel in masked
+            .kernels
+            .iter()
+            .filter(|k| k.shape != KernelShape::Declaration && k.shape != KernelShape::Instantiation)
+        {
             if kernel.dropped {
                 count.dropped += 1;
                 continue;
@@ -130,7 +145,16 @@ fn folder(dir: &Path, verbose: bool, failures: &mut BTreeMap<String, usize>) -> 
 }
 
 #[expect(clippy::too_many_arguments)]
-fn report(path: &Path, text: &str, masked: &Masked, name: &str, at: Range<usize>, found: Option<&Option<usize>>, verbose: bool, failures: &mut BTreeMap<String, usize>) {
+fn report(
+    path: &Path,
+    text: &str,
+    masked: &Masked,
+    name: &str,
+    at: Range<usize>,
+    found: Option<&Option<usize>>,
+    verbose: bool,
+    failures: &mut BTreeMap<String, usize>,
+) {
     let place = match found {
         Some(Some(error)) => *error,
         _ => at.start,
@@ -151,7 +175,9 @@ fn functions(root: Node<'_>, text: &str) -> BTreeMap<usize, Option<usize>> {
     let mut found = BTreeMap::new();
     let mut stack = vec![root];
     while let Some(node) = stack.pop() {
-        if node.kind() == "function_definition" && let Some(name) = name_of(node) {
+        if node.kind() == "function_definition"
+            && let Some(name) = name_of(node)
+        {
             let _ = text;
             found.insert(name, first_error(node));
         }
@@ -164,7 +190,10 @@ fn functions(root: Node<'_>, text: &str) -> BTreeMap<usize, Option<usize>> {
 fn name_of(function: Node<'_>) -> Option<usize> {
     let mut node = function.child_by_field_name("declarator")?;
     for _ in 0..64 {
-        if node.kind() == "template_function" || node.kind() == "qualified_identifier" || node.kind() == "template_method" {
+        if node.kind() == "template_function"
+            || node.kind() == "qualified_identifier"
+            || node.kind() == "template_method"
+        {
             node = node.child_by_field_name("name")?;
         } else if matches!(node.kind(), "identifier" | "field_identifier" | "type_identifier" | "operator_name") {
             return Some(node.start_byte());

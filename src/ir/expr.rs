@@ -95,32 +95,79 @@ pub enum ExprKind {
     /// parameter that is not a type.
     Name(String),
     Builtin(Builtin),
-    Unary { op: UnaryOp, operand: ExprId },
-    Binary { op: BinaryOp, left: ExprId, right: ExprId },
-    Assign { op: AssignOp, target: ExprId, value: ExprId },
+    Unary {
+        op: UnaryOp,
+        operand: ExprId,
+    },
+    Binary {
+        op: BinaryOp,
+        left: ExprId,
+        right: ExprId,
+    },
+    Assign {
+        op: AssignOp,
+        target: ExprId,
+        value: ExprId,
+    },
     /// `delta` is +1 or -1.
-    Increment { target: ExprId, delta: i8, prefix: bool },
-    Index { base: ExprId, index: ExprId },
+    Increment {
+        target: ExprId,
+        delta: i8,
+        prefix: bool,
+    },
+    Index {
+        base: ExprId,
+        index: ExprId,
+    },
     Deref(ExprId),
     AddressOf(ExprId),
-    Member { base: ExprId, name: String, arrow: bool },
+    Member {
+        base: ExprId,
+        name: String,
+        arrow: bool,
+    },
     /// `callee` is the name as written without template arguments (`std::max`, `acc.update`); `receiver` is the object
     /// of a method call; `template_args` are their texts.
-    Call { callee: String, receiver: Option<ExprId>, template_args: Vec<String>, args: Vec<ExprId> },
+    Call {
+        callee: String,
+        receiver: Option<ExprId>,
+        template_args: Vec<String>,
+        args: Vec<ExprId>,
+    },
     /// A call of something that is not a name: a lambda in place, the result of a call.
-    CallValue { callee: ExprId, args: Vec<ExprId> },
-    Cast { style: CastStyle, ty: Type, operand: ExprId },
-    Conditional { condition: ExprId, then: ExprId, otherwise: ExprId },
-    Comma { left: ExprId, right: ExprId },
+    CallValue {
+        callee: ExprId,
+        args: Vec<ExprId>,
+    },
+    Cast {
+        style: CastStyle,
+        ty: Type,
+        operand: ExprId,
+    },
+    Conditional {
+        condition: ExprId,
+        then: ExprId,
+        otherwise: ExprId,
+    },
+    Comma {
+        left: ExprId,
+        right: ExprId,
+    },
     InitList(Vec<ExprId>),
     /// `T{..}` or `T(a, b)` with a type that is no scalar.
-    Construct { ty: Type, args: Vec<ExprId> },
+    Construct {
+        ty: Type,
+        args: Vec<ExprId>,
+    },
     Lambda(FunctionId),
     SizeOf(Option<Type>),
     /// `kernel<<<..>>>(..)`; index into [`super::Unit::launches`].
     Launch(u32),
     /// Something the lowering does not model; the text says what it is ("fold expression", "new").
-    Opaque { what: String, children: Vec<ExprId> },
+    Opaque {
+        what: String,
+        children: Vec<ExprId>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

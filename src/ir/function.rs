@@ -33,8 +33,12 @@ pub enum VarKind {
     Shared,
     /// A variable of the enclosing function that a lambda captures, or that it sees by `[&]`.
     Captured,
-    /// `__constant__` or `__device__` at file scope, seen from here.
+    /// `__device__` or `__managed__` at file scope, seen from here.
     Global,
+    /// `__constant__` at file scope, seen from here.
+    Constant,
+    /// A name that nothing in the file declares and through which memory is reached; also `this`.
+    Unresolved,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -18,29 +18,68 @@ pub struct Block {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StmtKind {
     /// One declarator; `int a = 1, b;` is two of these with the same statement span.
-    Declare { var: VarId, init: Option<ExprId> },
+    Declare {
+        var: VarId,
+        init: Option<ExprId>,
+    },
     Expr(ExprId),
-    If { condition: ExprId, is_constexpr: bool, then: Block, otherwise: Option<Block> },
+    If {
+        condition: ExprId,
+        is_constexpr: bool,
+        then: Block,
+        otherwise: Option<Block>,
+    },
     /// `init` holds declarations or one expression statement.
-    For { id: LoopId, init: Vec<StmtId>, condition: Option<ExprId>, step: Option<ExprId>, body: Block },
-    While { id: LoopId, condition: ExprId, body: Block },
-    DoWhile { id: LoopId, body: Block, condition: ExprId },
+    For {
+        id: LoopId,
+        init: Vec<StmtId>,
+        condition: Option<ExprId>,
+        step: Option<ExprId>,
+        body: Block,
+    },
+    While {
+        id: LoopId,
+        condition: ExprId,
+        body: Block,
+    },
+    DoWhile {
+        id: LoopId,
+        body: Block,
+        condition: ExprId,
+    },
     /// Range-based for and other loops whose trip is not modelled.
-    OpaqueLoop { id: LoopId, body: Block },
+    OpaqueLoop {
+        id: LoopId,
+        body: Block,
+    },
     /// The body with its case labels flattened: every statement may or may not run.
-    Switch { value: ExprId, body: Block },
+    Switch {
+        value: ExprId,
+        body: Block,
+    },
     Return(Option<ExprId>),
     Break,
     Continue,
     Block(Block),
     /// Inline assembly; operands are listed as they stand, `writes` are its outputs, `clobbers_memory` as declared.
-    Asm { writes: Vec<ExprId>, reads: Vec<ExprId>, is_volatile: bool, clobbers_memory: bool, template: String },
+    Asm {
+        writes: Vec<ExprId>,
+        reads: Vec<ExprId>,
+        is_volatile: bool,
+        clobbers_memory: bool,
+        template: String,
+    },
     /// `#if` around whole statements: one block per arm, exactly one of them is compiled.
-    Preprocessor { arms: Vec<(Span, Block)> },
+    Preprocessor {
+        arms: Vec<(Span, Block)>,
+    },
     Pragma(String),
     Empty,
     /// Something that is not modelled (`goto`, a macro invocation, local classes); `what` names it.
-    Opaque { what: String, children: Vec<ExprId> },
+    Opaque {
+        what: String,
+        children: Vec<ExprId>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

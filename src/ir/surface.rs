@@ -28,6 +28,7 @@ ids! {
 
 /// A condition that holds where a surface runs: `expr` is true, or false when `negated`. Covers enclosing `if`,
 /// conditional operators, short-circuit operands, and early exits (`if (i >= n) return;` negates for all that follows).
+/// No variable in `expr` is written between the test and the surface; memory that it reads may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guard {
     pub expr: ExprId,
@@ -123,8 +124,15 @@ pub struct Access {
     pub expr: ExprId,
     /// The variable at the root of the address: a pointer parameter, a local pointer, a shared tile.
     pub base: VarId,
-    /// Subscripts from the outermost dimension to the innermost; empty for `*p`.
+    /// Subscripts from the outermost dimension to the innermost; empty for `*p`. The byte address is that of `base`
+    /// plus, for each subscript, its value times the size of the type of the same place in `units`.
     pub indices: Vec<ExprId>,
+    /// What each subscript steps over: `t[i][j]` of `float t[8][32]` has `float[32]` and `float`;
+    /// `reinterpret_cast<float4*>(&p[i])[j]` has `float` and `float4`.
+    pub units: Vec<super::types::Type>,
+    /// Members named on the way (`params.x[i]` has `x`, `p[i].y` has `y`): with any, two accesses of the same base and
+    /// subscripts may still be of different places.
+    pub members: Vec<String>,
     /// The type that is moved, after casts of the address.
     pub ty: super::types::Type,
     /// Whether the address was cast to another pointee type on the way.

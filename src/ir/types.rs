@@ -95,11 +95,17 @@ pub enum Type {
     Void,
     Scalar(Scalar),
     /// CUDA's `float4`, `half2`, ...
-    Vector { elem: Scalar, lanes: u8 },
+    Vector {
+        elem: Scalar,
+        lanes: u8,
+    },
     Pointer(Box<Pointee>),
     Reference(Box<Pointee>),
     /// `len` is the extent's expression in the owning function, or `None` for `[]`.
-    Array { elem: Box<Type>, len: Option<ExprId> },
+    Array {
+        elem: Box<Type>,
+        len: Option<ExprId>,
+    },
     Named(String),
     Param(String),
     Auto,

@@ -150,7 +150,8 @@ pub struct Problem {
 
 impl Problem {
     pub fn diagnostic(&self, file: FileId) -> Diagnostic {
-        Diagnostic::warning(self.code, self.message.clone()).at(Span::new(file, self.range.start, self.range.end), "here")
+        Diagnostic::warning(self.code, self.message.clone())
+            .at(Span::new(file, self.range.start, self.range.end), "here")
     }
 }
 

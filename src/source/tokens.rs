@@ -67,9 +67,8 @@ pub fn words(text: &str) -> std::collections::BTreeSet<&str> {
             TokenKind::Word => {
                 found.insert(token.of(text));
             }
-            TokenKind::Directive => found.extend(
-                scan_directive(text, token.range()).filter(|t| t.kind == TokenKind::Word).map(|t| t.of(text)),
-            ),
+            TokenKind::Directive => found
+                .extend(scan_directive(text, token.range()).filter(|t| t.kind == TokenKind::Word).map(|t| t.of(text))),
             _ => {}
         }
     }
@@ -216,7 +215,8 @@ impl<'t> Scanner<'t> {
         close.extend_from_slice(delimiter);
         close.push(b'"');
         let body = self.at + 1 + open;
-        self.at = memchr::memmem::find(&self.bytes[body..], &close).map_or(self.bytes.len(), |n| body + n + close.len());
+        self.at =
+            memchr::memmem::find(&self.bytes[body..], &close).map_or(self.bytes.len(), |n| body + n + close.len());
         true
     }
 
@@ -388,14 +388,23 @@ mod tests {
         assert_eq!(kinds("R\"x(// \" )x\" b"), [(Text, "R\"x(// \" )x\""), (Word, "b")]);
         assert_eq!(kinds("0x1.8p+1f+1e-3"), [(Number, "0x1.8p+1f"), (Punct, "+"), (Number, "1e-3")]);
         assert_eq!(kinds("\"a\\\"//\" // c\nx"), [(Text, "\"a\\\"//\""), (Comment, "// c"), (Word, "x")]);
-        assert_eq!(kinds("a<<<b>>>c"), [(Word, "a"), (Punct, "<<<"), (Word, "b"), (Punct, ">"), (Punct, ">"), (Punct, ">"), (Word, "c")]);
+        assert_eq!(
+            kinds("a<<<b>>>c"),
+            [(Word, "a"), (Punct, "<<<"), (Word, "b"), (Punct, ">"), (Punct, ">"), (Punct, ">"), (Word, "c")]
+        );
     }
 
     #[test]
     fn preprocessor_lines() {
         use TokenKind::*;
-        assert_eq!(kinds(" #define A \\\n b // c\nx # y"), [(Directive, "#define A \\\n b // c"), (Word, "x"), (Punct, "#"), (Word, "y")]);
-        assert_eq!(kinds("/* */ #if A /* \n */ B\nx"), [(Comment, "/* */"), (Directive, "#if A /* \n */ B"), (Word, "x")]);
+        assert_eq!(
+            kinds(" #define A \\\n b // c\nx # y"),
+            [(Directive, "#define A \\\n b // c"), (Word, "x"), (Punct, "#"), (Word, "y")]
+        );
+        assert_eq!(
+            kinds("/* */ #if A /* \n */ B\nx"),
+            [(Comment, "/* */"), (Directive, "#if A /* \n */ B"), (Word, "x")]
+        );
         assert_eq!(kinds("#error don't\nx")[1], (Word, "x"));
     }
 
@@ -408,7 +417,9 @@ mod tests {
 
     #[test]
     fn unterminated_things_end() {
-        for text in ["\"abc", "'", "/*", "R\"(", "R\"", "//\\", "#", "#define A \\", "\\", "1e", "0x", ".", "\"\\", "é\"é"] {
+        for text in
+            ["\"abc", "'", "/*", "R\"(", "R\"", "//\\", "#", "#define A \\", "\\", "1e", "0x", ".", "\"\\", "é\"é"]
+        {
             let tokens = scan(text);
             assert!(tokens.last().is_none_or(|t| t.end as usize <= text.len()), "{text}");
         }

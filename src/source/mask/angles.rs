@@ -23,7 +23,8 @@ struct Level {
 }
 
 pub fn run(m: &mut Masker<'_>, kept: &[Kept], mates: &[u32]) {
-    let mut angles = Angles { m, k: kept, mates, closer: vec![false; kept.len()], levels: vec![Level::default()], template_end: 0 };
+    let mut angles =
+        Angles { m, k: kept, mates, closer: vec![false; kept.len()], levels: vec![Level::default()], template_end: 0 };
     for i in 0..kept.len() {
         angles.step(i);
     }
@@ -88,8 +89,10 @@ impl Angles<'_, '_, '_> {
     }
 
     fn operand(&mut self, tok: Tok) {
-        let type_word = matches!(tok.word, Word::Plain | Word::Primitive | Word::Type | Word::Record | Word::Macro(MacroKind::Type))
-            || tok.word == Word::Qualifier && matches!(self.m.word(tok), "const" | "volatile");
+        let type_word = matches!(
+            tok.word,
+            Word::Plain | Word::Primitive | Word::Type | Word::Record | Word::Macro(MacroKind::Type)
+        ) || tok.word == Word::Qualifier && matches!(self.m.word(tok), "const" | "volatile");
         let word = tok.is_word();
         let level = self.level();
         level.type_only &= word && type_word;
@@ -142,7 +145,9 @@ impl Angles<'_, '_, '_> {
     /// Whether the list with the argument at `from` belongs to a declaration: a type stands in front of its name.
     fn declares(&self, from: usize) -> bool {
         let Some(before) = from.checked_sub(3).and_then(|j| self.at(j)) else { return false };
-        before.is_word() && !matches!(before.word, Word::Keyword | Word::Lead | Word::Case) || before.is(b'*') || before.is(b'>')
+        before.is_word() && !matches!(before.word, Word::Keyword | Word::Lead | Word::Case)
+            || before.is(b'*')
+            || before.is(b'>')
     }
 
     /// The `>` that closes `<` at `i`, with whether `&&` or `||` stands between, and whether a type does.
@@ -191,7 +196,8 @@ impl Angles<'_, '_, '_> {
         let closing = self.closing(i);
         let cast = prev.word == Word::Keyword && self.m.word(prev).ends_with("_cast");
         let list = cast
-            || matches!(prev.word, Word::Template) || !matches!(self.k[i].scope, Scope::Block | Scope::Paren | Scope::Bracket | Scope::Init);
+            || matches!(prev.word, Word::Template)
+            || !matches!(self.k[i].scope, Scope::Block | Scope::Paren | Scope::Bracket | Scope::Init);
         if list {
             if let Some((close, ..)) = closing {
                 self.closer[close] = true;
@@ -199,7 +205,8 @@ impl Angles<'_, '_, '_> {
             return;
         }
         // `[&]<int N>(..)` and `operator()<3>()`.
-        let called = prev.is(b')') && i.checked_sub(3).and_then(|j| self.at(j)).is_some_and(|t| t.word == Word::Operator);
+        let called =
+            prev.is(b')') && i.checked_sub(3).and_then(|j| self.at(j)).is_some_and(|t| t.word == Word::Operator);
         let lambda = prev.is(b']') || called;
         let template = match closing {
             None => None,

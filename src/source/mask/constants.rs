@@ -11,7 +11,10 @@ const DEPTH: u32 = 32;
 /// Every macro of `table` that has a value, in no order.
 pub fn evaluate_all(table: &MacroTable) -> Vec<(String, i128)> {
     let mut memo: Memo = HashMap::default();
-    table.object_bodies().filter_map(|(name, body)| Some((name.to_owned(), value_of(table, name, body, &mut memo, 0)?))).collect()
+    table
+        .object_bodies()
+        .filter_map(|(name, body)| Some((name.to_owned(), value_of(table, name, body, &mut memo, 0)?)))
+        .collect()
 }
 
 /// The value of `expression` over the macros of `table`; `None` when it is no integer constant.
@@ -197,14 +200,17 @@ mod tests {
             "#define TILE 32\n#define N (1<<20)\n#define BLOCKS ((N + TILE - 1) / TILE)\n#define F 1.5f\n#define A B\n#define B A\n\
              #define H 0x1'0u\n#define C (TILE > 16 ? 2 : 3)\n#define S sizeof(int)\n#define X 1\n#define X 2\n#define SHR (N >> 2)\n#define O 010",
         );
-        let expected = [("BLOCKS", 32768), ("C", 2), ("H", 16), ("N", 1 << 20), ("O", 8), ("SHR", 1 << 18), ("TILE", 32)];
+        let expected =
+            [("BLOCKS", 32768), ("C", 2), ("H", 16), ("N", 1 << 20), ("O", 8), ("SHR", 1 << 18), ("TILE", 32)];
         assert_eq!(table.constants(), expected.map(|(n, v)| (n.to_owned(), v)));
     }
 
     #[test]
     fn deep_and_odd_expressions_have_no_value() {
         let table = MacroTable::default();
-        for text in ["(".repeat(3000), "-".repeat(3000), "1/0".into(), "1<<99".into(), "1 +".into(), "".into(), "08".into()] {
+        for text in
+            ["(".repeat(3000), "-".repeat(3000), "1/0".into(), "1<<99".into(), "1 +".into(), "".into(), "08".into()]
+        {
             assert_eq!(evaluate(&table, &text), None);
         }
     }

@@ -25,9 +25,18 @@ pub fn run(m: &mut Masker<'_>, toks: &[Tok]) {
             continue;
         }
         let Some((name, shape)) = introduces(toks, i) else { continue };
-        let shape = if i > 0 && shape == KernelShape::Declaration && instantiates(toks, i) { KernelShape::Instantiation } else { shape };
+        let shape = if i > 0 && shape == KernelShape::Declaration && instantiates(toks, i) {
+            KernelShape::Instantiation
+        } else {
+            shape
+        };
         let gone = dropped.partition_point(|r| r.start <= tok.start as usize);
-        let gone = gone > 0 && dropped[..gone].iter().rev().take(8).any(|r| tok.start as usize >= r.start && (tok.start as usize) < r.end);
+        let gone = gone > 0
+            && dropped[..gone]
+                .iter()
+                .rev()
+                .take(8)
+                .any(|r| tok.start as usize >= r.start && (tok.start as usize) < r.end);
         let mark = KernelMark {
             range: tok.range(),
             name: m.word(name).to_owned(),
@@ -59,7 +68,12 @@ fn definition_macro(m: &mut Masker<'_>, toks: &[Tok], i: usize) {
 
 /// `template __global__ ..` without `<`.
 fn instantiates(toks: &[Tok], i: usize) -> bool {
-    toks[..i].iter().rev().take(4).find(|t| !matches!(t.word, Word::Qualifier)).is_some_and(|t| t.word == Word::Template)
+    toks[..i]
+        .iter()
+        .rev()
+        .take(4)
+        .find(|t| !matches!(t.word, Word::Qualifier))
+        .is_some_and(|t| t.word == Word::Template)
 }
 
 /// The name of the function that `toks[at]` introduces.
@@ -74,12 +88,16 @@ fn introduces(toks: &[Tok], at: usize) -> Option<(Tok, KernelShape)> {
             TokenKind::Directive => {}
             TokenKind::Word => {
                 let group = toks.get(i + 1).is_some_and(|t| t.is(b'('));
-                let attribute = matches!(tok.word, Word::Attribute(_) | Word::Macro(MacroKind::Attribute | MacroKind::Empty));
+                let attribute =
+                    matches!(tok.word, Word::Attribute(_) | Word::Macro(MacroKind::Attribute | MacroKind::Empty));
                 if attribute && group {
                     i = group_end(toks, i + 1);
                     continue;
                 }
-                if angle == 0 && !attribute && !matches!(tok.word, Word::Primitive | Word::Qualifier | Word::Space | Word::Global) {
+                if angle == 0
+                    && !attribute
+                    && !matches!(tok.word, Word::Primitive | Word::Qualifier | Word::Space | Word::Global)
+                {
                     name = Some(tok);
                 }
             }
@@ -98,7 +116,11 @@ fn introduces(toks: &[Tok], at: usize) -> Option<(Tok, KernelShape)> {
                         i = after;
                         continue;
                     }
-                    let shape = if next.is_some_and(|t| t.is(b'{')) { KernelShape::Definition } else { KernelShape::Declaration };
+                    let shape = if next.is_some_and(|t| t.is(b'{')) {
+                        KernelShape::Definition
+                    } else {
+                        KernelShape::Declaration
+                    };
                     return name.map(|n| (n, shape));
                 }
                 (b';' | b'{' | b'}' | b'=' | b')', _) => return None,

@@ -121,7 +121,8 @@ impl MacroTable {
     /// Names that stand for `__global__`, for the prefilter.
     pub fn kernel_aliases(&self) -> Vec<&str> {
         let is_kernel = |k| matches!(k, MacroKind::KernelAlias(_) | MacroKind::KernelDefinition);
-        let mut names: Vec<&str> = self.macros.iter().filter(|(_, m)| is_kernel(m.kind)).map(|(n, _)| n.as_str()).collect();
+        let mut names: Vec<&str> =
+            self.macros.iter().filter(|(_, m)| is_kernel(m.kind)).map(|(n, _)| n.as_str()).collect();
         names.sort_unstable();
         names
     }
@@ -146,7 +147,10 @@ impl MacroTable {
             let mut changed: Vec<(String, MacroKind)> = vec![];
             for (name, m) in &self.macros {
                 let open = matches!(m.kind, MacroKind::Value | MacroKind::Expression);
-                if open && !m.body.is_empty() && m.body.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_') {
+                if open
+                    && !m.body.is_empty()
+                    && m.body.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
+                {
                     let kind = self.classify(&m.body, m.params.as_deref(), base);
                     if kind != m.kind {
                         changed.push((name.clone(), kind));
@@ -189,8 +193,10 @@ impl MacroTable {
             return self.function_like(body, &tokens, word(first));
         }
         let type_like = |t: &Token| {
-            matches!(word(t), Word::Primitive | Word::Type | Word::Qualifier | Word::Record | Word::Macro(MacroKind::Type))
-                || matches!(t.of(body), "*" | "&")
+            matches!(
+                word(t),
+                Word::Primitive | Word::Type | Word::Qualifier | Word::Record | Word::Macro(MacroKind::Type)
+            ) || matches!(t.of(body), "*" | "&")
         };
         let last = tokens.last().map_or("", |t| t.of(body));
         match word(first) {

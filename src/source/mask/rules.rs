@@ -120,11 +120,17 @@ impl Rules<'_, '_, '_> {
                 self.blank(tok.range(), What::Keyword);
             }
             Word::Space | Word::Qualifier if self.ends_lambda_capture(i) => return self.lambda_specifiers(i),
-            Word::Space if prev.is(b')') && (next.is(b'{') || self.text(i + 1) == "->") => self.blank(tok.range(), What::Keyword),
+            Word::Space if prev.is(b')') && (next.is(b'{') || self.text(i + 1) == "->") => {
+                self.blank(tok.range(), What::Keyword)
+            }
             Word::Keyword if self.m.word(tok) == "new" => self.new_array(i),
             Word::Upper => return self.unknown(i),
-            Word::Macro(MacroKind::Value) if self.m.macro_of(tok).is_some_and(|m| m.body.starts_with(',')) => self.parameters(i),
-            Word::Macro(MacroKind::Value | MacroKind::Expression) if is_upper(self.m.word(tok)) => return self.unknown(i),
+            Word::Macro(MacroKind::Value) if self.m.macro_of(tok).is_some_and(|m| m.body.starts_with(',')) => {
+                self.parameters(i)
+            }
+            Word::Macro(MacroKind::Value | MacroKind::Expression) if is_upper(self.m.word(tok)) => {
+                return self.unknown(i);
+            }
             Word::Macro(MacroKind::Statement) => return self.statement_word(i),
             _ => {}
         }
@@ -182,9 +188,15 @@ impl Rules<'_, '_, '_> {
             end = self.behind_group(i + 1);
         }
         let after = self.at(end);
-        let listed = (prev.is(b'(') || prev.is(b',') || prev.is(b'<')) && (after.is(b')') || after.is(b',') || after.is(b'>'));
+        let listed =
+            (prev.is(b'(') || prev.is(b',') || prev.is(b'<')) && (after.is(b')') || after.is(b',') || after.is(b'>'));
         let called = found.kind == MacroKind::Empty && after.is(b';') && self.k[i].start;
-        if listed || called || prev.is(b'.') || prev.is(b'=') || matches!(prev.word, Word::Record | Word::Enum | Word::Namespace) && !after.is_word() {
+        if listed
+            || called
+            || prev.is(b'.')
+            || prev.is(b'=')
+            || matches!(prev.word, Word::Record | Word::Enum | Word::Namespace) && !after.is_word()
+        {
             return end;
         }
         let span = self.span(i, end);
@@ -234,7 +246,10 @@ impl Rules<'_, '_, '_> {
                     }
                 }
             }
-            let pragma = values.first().map(|v| v.0.trim_matches(['"', ' ']).to_owned()).filter(|_| kind == AttributeKind::Pragma);
+            let pragma = values
+                .first()
+                .map(|v| v.0.trim_matches(['"', ' ']).to_owned())
+                .filter(|_| kind == AttributeKind::Pragma);
             match pragma.as_deref().and_then(unroll_factor) {
                 Some(factor) => {
                     let args = factor.map(|(f, _)| (f.to_owned(), span.clone())).into_iter().collect();
@@ -283,7 +298,9 @@ impl Rules<'_, '_, '_> {
 
     fn lambda_specifiers(&mut self, i: usize) -> usize {
         let mut j = i;
-        while matches!(self.at(j).word, Word::Space | Word::Macro(MacroKind::Attribute | MacroKind::Empty)) || self.text(j).starts_with("__") && self.at(j).word == Word::Qualifier {
+        while matches!(self.at(j).word, Word::Space | Word::Macro(MacroKind::Attribute | MacroKind::Empty))
+            || self.text(j).starts_with("__") && self.at(j).word == Word::Qualifier
+        {
             self.blank(self.at(j).range(), What::Keyword);
             j += 1;
         }
@@ -346,7 +363,9 @@ impl Rules<'_, '_, '_> {
         if next.is(b'(') {
             let end = self.behind_group(i + 1);
             let after = self.at(end);
-            if ends_declaration_word(prev) && after.is_word() && (named || prev.word != Word::Primitive || self.at(end + 1).is(b'('))
+            if ends_declaration_word(prev)
+                && after.is_word()
+                && (named || prev.word != Word::Primitive || self.at(end + 1).is(b'('))
                 || named && after.is_word()
                 || start && end > i + 1 && after.word == Word::Control
             {
@@ -361,7 +380,11 @@ impl Rules<'_, '_, '_> {
             if self.is_specifier(i, named, scope, start) {
                 return self.attribute_like(i, i + 1);
             }
-        } else if (next.is(b')') || next.is(b',')) && scope == Scope::Paren && prev.is_word() && prev.word == Word::Plain {
+        } else if (next.is(b')') || next.is(b','))
+            && scope == Scope::Paren
+            && prev.is_word()
+            && prev.word == Word::Plain
+        {
             let star = i.checked_sub(2).map_or(NOTHING, |j| self.at(j));
             if star.is(b'*') || star.is(b'&') {
                 self.parameters(i);
@@ -370,7 +393,11 @@ impl Rules<'_, '_, '_> {
         } else if named && self.ends_lambda_capture(i) {
             return self.attribute_like(i, i + 1);
         }
-        if start && matches!(scope, Scope::File | Scope::Class | Scope::Block) && self.alone_on_line(i) && (next.is_word() || next.is(b'}')) {
+        if start
+            && matches!(scope, Scope::File | Scope::Class | Scope::Block)
+            && self.alone_on_line(i)
+            && (next.is_word() || next.is(b'}'))
+        {
             self.blank(tok.range(), What::OpaqueCall);
         }
         i + 1
@@ -399,9 +426,16 @@ impl Rules<'_, '_, '_> {
         let third = self.at(i + 3);
         if matches!(next.word, Word::Qualifier | Word::Space | Word::Global | Word::Typename | Word::Template) {
             let constant = matches!(self.m.word(next), "const" | "volatile" | "__restrict__");
-            return !constant || after.is_word() && (third.is_word() || third.is(b'*') || third.is(b'&') || third.is(b'<') || self.is_text(third, "::"));
+            return !constant
+                || after.is_word()
+                    && (third.is_word()
+                        || third.is(b'*')
+                        || third.is(b'&')
+                        || third.is(b'<')
+                        || self.is_text(third, "::"));
         }
-        let pointer = (after.is(b'*') || after.is(b'&') || self.is_text(after, "&&")) && (third.is_word() || third.is(b'*') || third.is(b'&'));
+        let pointer = (after.is(b'*') || after.is(b'&') || self.is_text(after, "&&"))
+            && (third.is_word() || third.is(b'*') || third.is(b'&'));
         let qualified = scope == Scope::Paren && (after.is(b'<') || self.is_text(after, "::"));
         after.is_word() && after.word != Word::Keyword || pointer || qualified
     }
@@ -415,13 +449,22 @@ impl Rules<'_, '_, '_> {
 
 /// Whether a declaration may go on behind `tok` with another specifier.
 fn ends_declaration_word(tok: Tok) -> bool {
-    matches!(tok.word, Word::Qualifier | Word::Space | Word::Global | Word::Primitive | Word::Attribute(_) | Word::Macro(MacroKind::Attribute | MacroKind::KernelAlias(_)))
+    matches!(
+        tok.word,
+        Word::Qualifier
+            | Word::Space
+            | Word::Global
+            | Word::Primitive
+            | Word::Attribute(_)
+            | Word::Macro(MacroKind::Attribute | MacroKind::KernelAlias(_))
+    )
 }
 
 /// The factor of an unroll pragma: `None` for other pragmas, `Some(None)` for a full unroll.
 fn unroll_factor(text: &str) -> Option<Option<(&str, usize)>> {
     let trimmed = text.trim_start();
-    let rest = trimmed.strip_prefix("GCC").or_else(|| trimmed.strip_prefix("clang loop")).unwrap_or(trimmed).trim_start();
+    let rest =
+        trimmed.strip_prefix("GCC").or_else(|| trimmed.strip_prefix("clang loop")).unwrap_or(trimmed).trim_start();
     if rest.starts_with("nounroll") {
         return Some(Some(("1", 0)));
     }

@@ -95,10 +95,34 @@ struct Walker<'m, 't, 'k> {
 }
 
 pub fn run(m: &mut Masker<'_>, toks: &[Tok]) -> Vec<Kept> {
-    let root = Node { parent: 0, depth: 0, scope: Scope::File, open: 0, callee: None, control: false, head: Head::default(), resumes: false };
-    let state = State { node: 0, prev: None, boundary: true, start: true, prev_start: false, closed: None, head: Head::default() };
-    let mut walker =
-        Walker { m, toks, nodes: vec![root], state, groups: vec![], dropped: vec![], kept: Vec::with_capacity(toks.len()) };
+    let root = Node {
+        parent: 0,
+        depth: 0,
+        scope: Scope::File,
+        open: 0,
+        callee: None,
+        control: false,
+        head: Head::default(),
+        resumes: false,
+    };
+    let state = State {
+        node: 0,
+        prev: None,
+        boundary: true,
+        start: true,
+        prev_start: false,
+        closed: None,
+        head: Head::default(),
+    };
+    let mut walker = Walker {
+        m,
+        toks,
+        nodes: vec![root],
+        state,
+        groups: vec![],
+        dropped: vec![],
+        kept: Vec::with_capacity(toks.len()),
+    };
     for i in 0..toks.len() {
         match toks[i].kind {
             TokenKind::Directive => walker.directive(i),
@@ -160,7 +184,10 @@ impl Walker<'_, '_, '_> {
             (TokenKind::Punct, b')' | b']' | b'}') => self.close(tok.byte),
             (TokenKind::Punct, _) if tok.len() == 1 => self.separator(tok, was),
             (TokenKind::Word, _) => self.word(tok),
-            (TokenKind::Text, _) => self.state.head.linkage |= self.state.head.words == 1 && self.prev().is_some_and(|p| self.m.word(p) == "extern"),
+            (TokenKind::Text, _) => {
+                self.state.head.linkage |=
+                    self.state.head.words == 1 && self.prev().is_some_and(|p| self.m.word(p) == "extern")
+            }
             _ => self.state.head.words += 1,
         }
         self.kept.push(Kept { tok, scope: own, start });
@@ -188,7 +215,16 @@ impl Walker<'_, '_, '_> {
             self.state.head.paren = true;
         }
         let head = self.state.head;
-        self.nodes.push(Node { parent: was.node, depth: parent.depth + 1, scope, open: i as u32, callee, control, head, resumes });
+        self.nodes.push(Node {
+            parent: was.node,
+            depth: parent.depth + 1,
+            scope,
+            open: i as u32,
+            callee,
+            control,
+            head,
+            resumes,
+        });
         self.state.node = self.nodes.len() as u32 - 1;
         self.state.head = Head::default();
         if matches!(scope, Scope::Block | Scope::Class | Scope::File | Scope::Enum) {
@@ -252,7 +288,9 @@ impl Walker<'_, '_, '_> {
                 let head = &mut self.state.head;
                 if head.question > 0 {
                     head.question -= 1;
-                } else if matches!(head.first, Word::Case | Word::Access) || (head.words == 1 && scope == Scope::Block && was.prev.is_some() && !head.paren) {
+                } else if matches!(head.first, Word::Case | Word::Access)
+                    || (head.words == 1 && scope == Scope::Block && was.prev.is_some() && !head.paren)
+                {
                     self.end_statement();
                 } else {
                     head.colon = true;
@@ -304,7 +342,14 @@ impl Walker<'_, '_, '_> {
             (TokenKind::Punct, b')') => Scope::Block,
             (TokenKind::Punct, b']') if lambda_bracket() => Scope::Block,
             (TokenKind::Punct, b'}') => Scope::Block,
-            (TokenKind::Word, _) if matches!(self.m.word(prev), "const" | "noexcept" | "override" | "final" | "mutable" | "constexpr") => Scope::Block,
+            (TokenKind::Word, _)
+                if matches!(
+                    self.m.word(prev),
+                    "const" | "noexcept" | "override" | "final" | "mutable" | "constexpr"
+                ) =>
+            {
+                Scope::Block
+            }
             (TokenKind::Word, _) if matches!(prev.word, Word::Lead | Word::Space) => Scope::Block,
             (TokenKind::Word, _) | (TokenKind::Punct, b'>' | b'*' | b'&') if self.trailing_return() => Scope::Block,
             _ => Scope::Init,
@@ -318,7 +363,10 @@ impl Walker<'_, '_, '_> {
             let part = match tok.kind {
                 TokenKind::Word | TokenKind::Number => true,
                 TokenKind::Punct => match (tok.byte, tok.len()) {
-                    (b'-', 2) => return self.m.word(tok) == "->" && self.back(n + 1).is_some_and(|t| t.is(b')') || t.word == Word::Qualifier),
+                    (b'-', 2) => {
+                        return self.m.word(tok) == "->"
+                            && self.back(n + 1).is_some_and(|t| t.is(b')') || t.word == Word::Qualifier);
+                    }
                     (b':', 2) | (b'<' | b'>' | b'*' | b'&' | b',', 1) | (b'&', 2) => true,
                     _ => false,
                 },
@@ -475,7 +523,9 @@ impl Walker<'_, '_, '_> {
         let newline = memchr::memchr(b'\n', self.m.str(close.end as usize..gap_end).as_bytes()).is_some();
         let scope = self.scope();
         let known = matches!(name.word, Word::Macro(_));
-        if !known && !matches!(name.word, Word::Plain | Word::Upper) || matches!(name.word, Word::Macro(MacroKind::Attribute | MacroKind::KernelAlias(_))) {
+        if !known && !matches!(name.word, Word::Plain | Word::Upper)
+            || matches!(name.word, Word::Macro(MacroKind::Attribute | MacroKind::KernelAlias(_)))
+        {
             return;
         }
         let Some(next_tok) = next_tok else { return self.end_call(callee, close, gap_end, scope, false) };
@@ -494,7 +544,19 @@ impl Walker<'_, '_, '_> {
         let starts = match next_tok.kind {
             TokenKind::Word => {
                 let word = self.m.word(next_tok);
-                !matches!(word, "const" | "noexcept" | "override" | "final" | "mutable" | "requires" | "and" | "or" | "volatile" | "try")
+                !matches!(
+                    word,
+                    "const"
+                        | "noexcept"
+                        | "override"
+                        | "final"
+                        | "mutable"
+                        | "requires"
+                        | "and"
+                        | "or"
+                        | "volatile"
+                        | "try"
+                )
             }
             TokenKind::Punct => next_tok.is(b'}'),
             _ => false,
@@ -547,7 +609,10 @@ impl Walker<'_, '_, '_> {
 fn continues(tok: Tok) -> bool {
     match tok.kind {
         TokenKind::Word => tok.word == Word::Lead && tok.byte == b'e',
-        TokenKind::Punct => !matches!(tok.byte, b'{' | b';' | b'(' | b'*' | b'~' | b'[') && !matches!((tok.byte, tok.len()), (b':' | b'+' | b'-', 2)),
+        TokenKind::Punct => {
+            !matches!(tok.byte, b'{' | b';' | b'(' | b'*' | b'~' | b'[')
+                && !matches!((tok.byte, tok.len()), (b':' | b'+' | b'-', 2))
+        }
         _ => false,
     }
 }

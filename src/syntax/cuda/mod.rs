@@ -1,0 +1,130 @@
+//! CUDA C++: from a masked text over its concrete tree to a [`Unit`].
+//!
+//! [`parse_unit`] is the usual way in. Nothing here fails: what cannot be read is a problem of the unit, and a function
+//! that is not read faithfully carries a [`Flaw`](crate::ir::Flaw).
+
+mod call;
+mod constant;
+mod declarator;
+mod declare;
+mod expr;
+mod input;
+mod library;
+mod literal;
+mod lower;
+mod misparse;
+mod names;
+mod stmt;
+mod tree;
+mod unit;
+
+pub use input::Input;
+pub use tree::{MAX_BYTES, parse_tree};
+
+use crate::diag::{Code, Diagnostic};
+use crate::ir::{FlawKind, Function, FunctionKind, Unit};
+use crate::source::mask::{MacroTable, Masked, mask};
+use crate::source::{FileId, SourceFile};
+
+/// Masks, parses and lowers one file. `known` holds the macros of other files.
+pub fn parse_unit(file: FileId, source: &SourceFile, known: &MacroTable) -> Unit {
+    lower(file, &source.text, &mask(&source.text, known), known)
+}
+
+/// Lowers a masked text. Comparisons that were read as template calls are mended by a second parse.
+pub fn lower(file: FileId, original: &str, masked: &Masked, known: &MacroTable) -> Unit {
+    let input = Input::new(file, original, masked, known);
+    let (unit, patches) = lower_once(&input);
+    if patches.is_empty() {
+        return unit;
+    }
+    let mut bytes = input.text.as_bytes().to_vec();
+    for patch in patches {
+        if let Some(place) = bytes.get_mut(patch.at..patch.at + 2) {
+            place.copy_from_slice(&patch.with);
+        }
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => lower_once(&Input { text: &text, ..input }).0,
+        Err(_) => unit,
+    }
+}
+
+fn lower_once(input: &Input) -> (Unit, Vec<misparse::Patch>) {
+    let mut state = lower::Lower::new(input);
+    let Some(tree) = parse_tree(input.text) else {
+        let whole = input.span(0..input.text.len().min(1));
+        let problem = Diagnostic::error(Code(3), "this file is too large or too tangled to be parsed")
+            .at(whole, "nothing in it was read")
+            .next("split the file, or exclude it");
+        state.unit.problems.push(problem);
+        let mut unit = state.unit;
+        report_lost_kernels(&mut unit, None);
+        return (unit, vec![]);
+    };
+    state.file(tree.root_node());
+    let lower::Lower { mut unit, finished, patches, .. } = state;
+    unit.problems.extend(input.masked.problems.iter().map(|p| p.diagnostic(input.file)));
+    unit.functions = finished.into_values().collect();
+    // Ids are positions; scratch functions were dropped, so that the numbers are dense.
+    debug_assert!(unit.functions.iter().enumerate().all(|(i, f)| f.id.0 as usize == i));
+    crate::ir::collect::collect_unit(&mut unit);
+    report_lost_kernels(&mut unit, Some(&tree));
+    (unit, patches)
+}
+
+/// K0002: every lexical kernel that no modelled kernel covers.
+fn report_lost_kernels(unit: &mut Unit, tree: Option<&tree_sitter::Tree>) {
+    let modelled = |f: &&Function| f.kind == FunctionKind::Kernel;
+    let mut problems = vec![];
+    for span in &unit.lexical_kernels {
+        if unit.functions.iter().filter(modelled).any(|f| f.span.contains(*span)) {
+            continue;
+        }
+        let reason = match tree {
+            None => "the file was not parsed".to_owned(),
+            Some(tree) => lost_reason(tree, span.range()),
+        };
+        let problem = Diagnostic::warning(Code(2), "a kernel in the text is not modelled")
+            .at(*span, "this introduces a kernel")
+            .note(reason)
+            .next("write the kernel's head without the macro, or teach the macro to kopt.toml");
+        problems.push(problem);
+    }
+    unit.problems.extend(problems);
+    let broken = unit.functions.iter().filter(|f| f.kind == FunctionKind::Kernel);
+    let broken = broken.filter_map(|f| f.flaws.iter().find(|x| x.kind == FlawKind::SyntaxError).map(|x| (f, x)));
+    let found: Vec<Diagnostic> = broken
+        .map(|(f, flaw)| {
+            Diagnostic::warning(Code(1), format!("kernel `{}` holds something that could not be parsed", f.name))
+                .at(flaw.span, "here")
+                .see(f.name_span, "the kernel is read but never edited")
+                .next("mark the macro at this place in kopt.toml, or rewrite the construct")
+        })
+        .collect();
+    unit.problems.extend(found);
+}
+
+fn lost_reason(tree: &tree_sitter::Tree, range: std::ops::Range<usize>) -> String {
+    let mut at = tree.root_node().descendant_for_byte_range(range.start, range.end);
+    while let Some(node) = at {
+        match node.kind() {
+            "ERROR" => return "the grammar could not parse the text around it".into(),
+            "preproc_arg" => return "it stands in the body of a macro".into(),
+            "declaration" => {
+                return "it was read as a declaration that is no function: a macro may stand in its head".into();
+            }
+            "template_instantiation" => return "it is an explicit instantiation".into(),
+            _ => at = node.parent(),
+        }
+    }
+    "the text was not read as a function".into()
+}
+
+/// Any bytes at all must be read without a panic; for fuzzing.
+pub fn fuzz_parse(bytes: &[u8]) {
+    let source = SourceFile::new("fuzz", bytes);
+    let unit = parse_unit(FileId(0), &source, &MacroTable::default());
+    let dump = crate::ir::dump::dump_unit(&unit, &source.text);
+    debug_assert!(dump.len() < usize::MAX);
+}

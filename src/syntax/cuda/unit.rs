@@ -1,0 +1,415 @@
+//! File scope: namespaces, classes, templates, functions, globals, type names, directives.
+
+use super::declarator::Specifiers;
+use super::lower::{Lower, MAX_DEPTH, PathPart, without_lengths};
+use super::tree::{children, field, named};
+use crate::ir::*;
+use tree_sitter::Node;
+
+/// A template header that belongs to the declaration inside it.
+#[derive(Clone, Debug)]
+struct Template<'t> {
+    node: Node<'t>,
+    list: Option<Node<'t>>,
+}
+
+impl<'a> Lower<'a> {
+    pub fn file(&mut self, root: Node<'a>) {
+        for node in named(root) {
+            self.item(node, None);
+        }
+    }
+
+    fn item(&mut self, node: Node<'a>, template: Option<Template<'a>>) {
+        if self.depth >= MAX_DEPTH {
+            return;
+        }
+        self.depth += 1;
+        self.item_inner(node, template);
+        self.depth -= 1;
+    }
+
+    fn item_inner(&mut self, node: Node<'a>, template: Option<Template<'a>>) {
+        match node.kind() {
+            "function_definition" => self.function_item(node, template),
+            "declaration" | "field_declaration" => self.declaration_item(node, template),
+            "template_declaration" => {
+                let list = field(node, "parameters");
+                // The innermost header is the function's own; the outer ones are those of its class.
+                let span = template.map_or(node, |t| t.node);
+                let inner = Template { node: span, list };
+                for child in named(node).into_iter().filter(|n| n.kind() != "template_parameter_list") {
+                    self.item(child, Some(inner.clone()));
+                }
+            }
+            "namespace_definition" => self.namespace(node),
+            "linkage_specification" => {
+                if let Some(body) = field(node, "body") {
+                    self.item(body, None);
+                }
+            }
+            "class_specifier" | "struct_specifier" | "union_specifier" => self.class(node, template),
+            "enum_specifier" => self.enumeration(node),
+            "type_definition" | "alias_declaration" => self.alias_item(node),
+            "concept_definition" => {
+                if let Some(name) = field(node, "name") {
+                    self.aliases.insert(format!("concept {}", self.text(name)), Type::Unknown);
+                }
+            }
+            "template_instantiation" => self.instantiation(node),
+            "preproc_include" => {
+                let span = self.span(node);
+                if let Some(path) = field(node, "path") {
+                    self.unit.includes.push((self.text(path).to_owned(), span));
+                }
+            }
+            "preproc_def" => self.macro_constant(node),
+            "preproc_function_def" | "preproc_call" | "comment" => {}
+            "declaration_list"
+            | "field_declaration_list"
+            | "friend_declaration"
+            | "translation_unit"
+            | "ERROR"
+            | "preproc_if"
+            | "preproc_ifdef"
+            | "preproc_elif"
+            | "preproc_elifdef"
+            | "preproc_else" => {
+                for child in named(node) {
+                    self.item(child, None);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn namespace(&mut self, node: Node<'a>) {
+        let depth = self.path.len();
+        match field(node, "name") {
+            Some(name) => {
+                let text = self.text(name);
+                self.path.extend(text.split("::").map(|p| PathPart::Namespace(p.trim().to_owned())));
+            }
+            None => self.path.push(PathPart::Anonymous),
+        }
+        if let Some(body) = field(node, "body") {
+            self.item(body, None);
+        }
+        self.path.truncate(depth);
+    }
+
+    fn class(&mut self, node: Node<'a>, template: Option<Template<'a>>) {
+        let (Some(name), Some(body)) = (field(node, "name"), field(node, "body")) else { return };
+        let name = self.text(name).split('<').next().unwrap_or("").trim().to_owned();
+        let params = self.detached_template(template);
+        self.path.push(PathPart::Class(name.clone()));
+        self.outer_templates.push(params);
+        self.members.insert((name.clone(), String::new()), Type::Unknown);
+        for member in named(body) {
+            if member.kind() == "field_declaration" {
+                self.member(&name, member);
+            }
+        }
+        self.item(body, None);
+        self.outer_templates.pop();
+        self.path.pop();
+    }
+
+    /// Template parameters of a class, which has no function to belong to.
+    fn detached_template(&mut self, template: Option<Template<'a>>) -> Vec<TemplateParam> {
+        let Some(list) = template.and_then(|t| t.list) else { return vec![] };
+        self.in_scratch(|l| l.template_params(list))
+    }
+
+    /// Runs `work` with a function that is thrown away, for expressions of file scope.
+    fn in_scratch<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
+        let nowhere = self.input.span(0..0);
+        let first = self.next_function;
+        self.open(FunctionKind::Host, "", nowhere, nowhere);
+        let result = work(self);
+        self.frames.pop();
+        // Lambdas in a scratch function go with it.
+        self.finished.retain(|id, _| *id < first);
+        self.next_function = first;
+        let callers = |l: &Launch| l.caller.0 < first;
+        self.unit.launches.retain(callers);
+        result
+    }
+
+    fn member(&mut self, class: &str, node: Node<'a>) {
+        let declared = self.in_scratch(|l| {
+            let s = l.specifiers(node);
+            let base = field(node, "type").map_or(Type::Unknown, |t| l.base_type(t));
+            let mut found = vec![];
+            for (_, d) in children(node).into_iter().filter(|(f, _)| *f == Some("declarator")) {
+                let d = l.declarator(base.clone(), s.is_const, s.is_volatile, Some(d));
+                if let Some(name) = d.name
+                    && d.function.is_none()
+                {
+                    found.push((l.text(name).to_owned(), without_lengths(&d.ty)));
+                }
+            }
+            found
+        });
+        for (name, ty) in declared {
+            self.members.insert((class.to_owned(), name), ty);
+        }
+    }
+
+    fn enumeration(&mut self, node: Node<'a>) {
+        let Some(body) = field(node, "body") else { return };
+        let mut next = Some(0i128);
+        for item in named(body).into_iter().filter(|n| n.kind() == "enumerator") {
+            let value = match field(item, "value") {
+                Some(v) => self.constant_value(self.text(v)),
+                None => next,
+            };
+            next = value.and_then(|v| v.checked_add(1));
+            if let (Some(name), Some(v)) = (field(item, "name"), value) {
+                let span = self.span(item);
+                self.unit.constants.push((self.text(name).to_owned(), v, span));
+            }
+        }
+    }
+
+    fn alias_item(&mut self, node: Node<'a>) {
+        if let Some(inner) = field(node, "type").filter(|t| t.kind().ends_with("_specifier")) {
+            self.item(inner, None);
+        }
+        let span = self.span(node);
+        for (name, ty) in self.in_scratch(|l| l.alias_of(node)) {
+            let ty = without_lengths(&ty);
+            self.aliases.insert(name.clone(), ty.clone());
+            self.unit.aliases.push(TypeAlias { name, ty, span });
+        }
+    }
+
+    fn macro_constant(&mut self, node: Node<'a>) {
+        let (Some(name), Some(body)) = (field(node, "name"), field(node, "value")) else { return };
+        let name = self.text(name);
+        if self.unit.constants.iter().any(|(n, ..)| n == name) {
+            return;
+        }
+        let body = self.text(body).split("//").next().unwrap_or("").trim();
+        let span = self.span(node);
+        if let Some(value) = self.constant_value(body) {
+            self.unit.constants.push((name.to_owned(), value, span));
+        } else if self.type_by_name(body) != Type::Named(super::declarator::normalise(body)) {
+            let ty = self.type_by_name(body);
+            self.aliases.insert(name.to_owned(), ty.clone());
+            self.unit.aliases.push(TypeAlias { name: name.to_owned(), ty, span });
+        }
+    }
+
+    fn instantiation(&mut self, node: Node<'a>) {
+        let span = self.span(node);
+        let mut at = field(node, "declarator");
+        for _ in 0..32 {
+            let Some(d) = at else { return };
+            match d.kind() {
+                "template_function" => {
+                    let name = field(d, "name").map_or("", |n| self.text(n)).to_owned();
+                    let args = field(d, "arguments").map(named).unwrap_or_default();
+                    let args = args.into_iter().map(|n| self.text(n).trim().to_owned()).collect();
+                    self.unit.instantiations.push((name, args, span));
+                    return;
+                }
+                "qualified_identifier" => at = field(d, "name"),
+                _ => at = field(d, "declarator").or_else(|| named(d).into_iter().next()),
+            }
+        }
+    }
+
+    /// A declaration of file or class scope: prototypes, globals, nested types.
+    fn declaration_item(&mut self, node: Node<'a>, template: Option<Template<'a>>) {
+        if let Some(ty) = field(node, "type").filter(|t| t.kind().ends_with("_specifier")) {
+            self.item(ty, template.clone());
+        }
+        let s = self.specifiers(node);
+        for (name, declarator) in children(node) {
+            if name != Some("declarator") {
+                continue;
+            }
+            if let Some(function) = function_declarator(declarator) {
+                self.define(node, declarator, function, None, &s, template.clone());
+            } else if node.kind() == "declaration" || s.is_static {
+                self.global(node, declarator, &s);
+            }
+        }
+    }
+
+    fn global(&mut self, node: Node<'a>, declarator: Node<'a>, s: &Specifiers) {
+        let described = self.in_scratch(|l| {
+            let base = field(node, "type").map_or(Type::Unknown, |t| l.base_type(t));
+            let d = l.declarator(base, s.is_const, s.is_volatile, Some(declarator));
+            d.name.map(|n| (l.text(n).to_owned(), without_lengths(&d.ty), d.is_const))
+        });
+        let Some((name, ty, is_const)) = described else { return };
+        let init = field(declarator, "value").map(|v| self.text(v).to_owned());
+        let fixed = s.is_constexpr || is_const;
+        let value = init.as_deref().filter(|_| fixed).and_then(|i| {
+            self.constant_value(i.trim().trim_start_matches(['(', '{']).trim_end_matches([')', '}']))
+                .or_else(|| self.constant_value(i))
+        });
+        if s.shared || s.constant || s.device {
+            self.memory.insert(name.clone(), (node, declarator));
+        }
+        self.unit.globals.push(Global {
+            qualified: self.qualify(&name),
+            name,
+            ty,
+            is_const,
+            is_constexpr: s.is_constexpr,
+            is_constant_memory: s.constant,
+            is_device: s.device,
+            init,
+            value,
+            span: self.span(node),
+        });
+    }
+
+    fn function_item(&mut self, node: Node<'a>, template: Option<Template<'a>>) {
+        let s = self.specifiers(node);
+        let Some(declarator) = field(node, "declarator") else { return };
+        let Some(function) = function_declarator(declarator) else { return };
+        self.define(node, declarator, function, field(node, "body"), &s, template);
+    }
+
+    fn define(
+        &mut self,
+        node: Node<'a>,
+        declarator: Node<'a>,
+        function: Node<'a>,
+        body: Option<Node<'a>>,
+        s: &Specifiers,
+        template: Option<Template<'a>>,
+    ) {
+        let marked =
+            innermost_name(function).is_some_and(|n| self.input.masked.kernel_named_in(&n.byte_range()).is_some());
+        let kind = match (s.global || marked, s.device, s.host) {
+            (true, ..) => FunctionKind::Kernel,
+            (_, true, true) => FunctionKind::HostDevice,
+            (_, true, false) => FunctionKind::Device,
+            _ => FunctionKind::Host,
+        };
+        let name_node = innermost_name(function);
+        let written = name_node.map_or("", |n| self.text(n));
+        let whole = template.as_ref().map_or(node, |t| t.node);
+        let span = self.span(whole);
+        let name_span = name_node.map_or(span, |n| self.span(n));
+        let bare = written.split('<').next().unwrap_or("");
+        let parts: Vec<String> = bare.split("::").map(|p| p.trim().to_owned()).collect();
+        let name = parts.last().cloned().unwrap_or_default();
+        self.open(kind, &name, span, name_span);
+        if let Some(list) = template.as_ref().and_then(|t| t.list) {
+            let params = self.template_params(list);
+            self.set_template(params);
+        }
+        let base = field(node, "type").map_or(Type::Unknown, |t| self.base_type(t));
+        let d = self.declarator(base, s.is_const, s.is_volatile, Some(declarator));
+        let mut return_type = d.ty;
+        if let Some(t) = named(function).into_iter().find(|n| n.kind() == "trailing_return_type") {
+            return_type = named(t).into_iter().next().map_or(Type::Unknown, |t| self.type_descriptor(t));
+        }
+        let qualified = self.qualify(&parts.join("::"));
+        let class = self.path.iter().rev().find_map(|p| match p {
+            PathPart::Class(c) => Some(c.clone()),
+            _ => None,
+        });
+        let class =
+            class.or_else(|| parts.len().checked_sub(2).map(|i| parts[i].clone()).filter(|c| self.is_known_class(c)));
+        let in_anonymous_namespace = self.path.iter().any(|p| matches!(p, PathPart::Anonymous));
+        let bounds = self.launch_bounds(node);
+        let f = self.function();
+        f.return_type = return_type.clone();
+        f.qualified = qualified;
+        f.class = class;
+        f.is_static = s.is_static;
+        f.in_anonymous_namespace = in_anonymous_namespace;
+        f.bounds = bounds;
+        if kind != FunctionKind::Kernel && !return_type_is_open(&return_type) {
+            self.returns.insert(name, return_type);
+        } else {
+            self.returns.entry(name).or_insert(Type::Unknown);
+        }
+        if let Some(list) = field(function, "parameters") {
+            for p in named(list) {
+                self.parameter(p);
+            }
+        }
+        self.body(body, whole);
+        self.close();
+    }
+
+    fn is_known_class(&self, name: &str) -> bool {
+        self.members.contains_key(&(name.to_owned(), String::new()))
+    }
+
+    /// From the mask's side table, or from the tree where the attribute was left in place.
+    fn launch_bounds(&self, node: Node<'a>) -> LaunchBounds {
+        let end = field(node, "body").map_or(node.end_byte(), |b| b.start_byte());
+        let mut bounds = self.input.launch_bounds(self.outer_start(node)..end);
+        if bounds.max_threads.is_some() {
+            return bounds;
+        }
+        if let Some(b) = named(node).into_iter().find(|n| n.kind() == "launch_bounds") {
+            let mut values = named(b).into_iter().map(|n| (self.text(n).to_owned(), self.span(n)));
+            bounds.max_threads = values.next();
+            bounds.min_blocks = values.next();
+        }
+        bounds
+    }
+
+    fn qualify(&self, name: &str) -> String {
+        let mut parts: Vec<&str> = self
+            .path
+            .iter()
+            .filter_map(|p| match p {
+                PathPart::Namespace(n) | PathPart::Class(n) => Some(n.as_str()),
+                PathPart::Anonymous => None,
+            })
+            .collect();
+        parts.push(name);
+        parts.join("::")
+    }
+}
+
+fn return_type_is_open(ty: &Type) -> bool {
+    match ty {
+        Type::Param(_) | Type::Auto | Type::Unknown => true,
+        Type::Pointer(p) | Type::Reference(p) => return_type_is_open(&p.ty),
+        _ => false,
+    }
+}
+
+/// The function declarator of a declarator that names a function (not a pointer to one).
+fn function_declarator(declarator: Node) -> Option<Node> {
+    let mut at = declarator;
+    for _ in 0..64 {
+        match at.kind() {
+            "function_declarator" => {
+                let inner = field(at, "declarator")?;
+                return (inner.kind() != "parenthesized_declarator").then_some(at);
+            }
+            "pointer_declarator" | "array_declarator" | "attributed_declarator" => {
+                at = field(at, "declarator").or_else(|| named(at).into_iter().next())?;
+            }
+            "reference_declarator" => at = named(at).into_iter().next_back()?,
+            _ => return None,
+        }
+    }
+    None
+}
+
+fn innermost_name(function: Node) -> Option<Node> {
+    let mut at = field(function, "declarator")?;
+    for _ in 0..16 {
+        match at.kind() {
+            "function_declarator" | "parenthesized_declarator" => {
+                at = field(at, "declarator").or_else(|| named(at).into_iter().next())?;
+            }
+            _ => return Some(at),
+        }
+    }
+    Some(at)
+}
