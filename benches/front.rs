@@ -43,8 +43,13 @@ fn front(c: &mut Criterion) {
             let units = vec![parse_unit(file, sources.get(file), &known)];
             let program = Program { units, complete: false };
             let assumptions = Assumptions::default();
-            let input =
-                Input { program: &program, sources: &sources, skills: &skills, assumptions: &assumptions, platform: None };
+            let input = Input {
+                program: &program,
+                sources: &sources,
+                skills: &skills,
+                assumptions: &assumptions,
+                platform: None,
+            };
             survey(input).len()
         });
     });

@@ -51,7 +51,7 @@ struct Stream<'a> {
 
 impl Stream<'_> {
     fn vector(&self, lanes: usize) -> Option<&'static str> {
-        vector_name(self.elem, lanes as u8).filter(|_| self.elem.bytes() == 4)
+        vector_name(self.elem, lanes as u8).filter(|_| self.elem.bytes() >= 4)
     }
 
     fn lane(&self, j: usize, lanes: usize) -> String {
@@ -286,8 +286,7 @@ fn streams<'a>(site: &'a Site, edit: &mut Editor) -> Result<Vec<Stream<'a>>, Bro
         let (loaded, stored) = (access.mode != AccessMode::Store, access.mode != AccessMode::Load);
         if let Some(stream) = found.iter_mut().find(|s| s.place == place) {
             stream.spans.push(span);
-            // A load that follows the store of the same element reads the component that was just written.
-            stream.loaded |= loaded && !stream.stored;
+            stream.loaded |= loaded;
             stream.stored |= stored;
             continue;
         }

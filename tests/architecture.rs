@@ -41,8 +41,16 @@ fn refuse(folders: &[&str], forbidden: &[&str], why: &str) {
 }
 
 const PURE: &[&str] = &[
-    "src/source", "src/diag", "src/ir", "src/syntax", "src/contract", "src/facts", "src/predicate", "src/skill",
-    "src/edit", "passes",
+    "src/source",
+    "src/diag",
+    "src/ir",
+    "src/syntax",
+    "src/contract",
+    "src/facts",
+    "src/predicate",
+    "src/skill",
+    "src/edit",
+    "passes",
 ];
 
 #[test]
@@ -109,7 +117,8 @@ fn a_build_script_needs_no_network_database_or_editor_crates() {
     crates.sort_unstable();
     crates.dedup();
     assert!(crates.contains(&"tree-sitter-cuda"), "{text}");
-    let heavy = ["reqwest", "hyper", "tokio", "rusqlite", "plotters", "lsp-server", "lsp-types", "clap", "cudarc", "anyhow"];
+    let heavy =
+        ["reqwest", "hyper", "tokio", "rusqlite", "plotters", "lsp-server", "lsp-types", "clap", "cudarc", "anyhow"];
     for name in heavy {
         assert!(!crates.contains(&name), "`{name}` is in the graph of `core`");
     }

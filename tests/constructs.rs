@@ -20,9 +20,75 @@ fn constructs() {
         let unit = parse_unit(FileId(0), &file, &MacroTable::default());
         report.push_str(&format!("== {title}\n{}\n{}\n", text.trim_end(), dump_unit(&unit, &text)));
     }
+    snapshot("constructs", &report);
+}
+
+/// Kernels as people write them: loops, inductions, accesses, guards, reductions and launches in full.
+#[test]
+fn ordinary_kernels() {
+    let text = include_str!("data/ordinary.cu");
+    let file = SourceFile::new("ordinary.cu", text.as_bytes());
+    let unit = parse_unit(FileId(0), &file, &MacroTable::default());
+    snapshot("ordinary_kernels", &dump_unit(&unit, text));
+}
+
+fn snapshot(name: &str, text: &str) {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("../snapshots");
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
-    settings.bind(|| insta::assert_snapshot!("constructs", report));
+    settings.bind(|| insta::assert_snapshot!(name, text));
+}
+
+/// No text at all makes the reader panic or hang: every prefix of every construct, and deep nesting of all kinds.
+#[test]
+fn any_text_is_read() {
+    for (_, text) in snippets() {
+        for end in (0..text.len()).filter(|i| text.is_char_boundary(*i)) {
+            kopt::syntax::cuda::fuzz_parse(&text.as_bytes()[..end]);
+        }
+    }
+    let kernel = |inside: &str| format!("__global__ void k(float* p, int i) {{ {inside} }}");
+    let deep =
+        |open: &str, middle: &str, close: &str| kernel(&format!("{}{middle}{}", open.repeat(4000), close.repeat(4000)));
+    for text in [
+        deep("(", "i", ")") + ";",
+        deep("{", "", "}"),
+        deep("if (i) ", ";", ""),
+        deep("for (;;) ", ";", ""),
+        deep("i + ", "i;", ""),
+        deep("p[", "0", "]"),
+        deep("f<", "", ""),
+        deep("- ", "i;", ""),
+        deep("[&] {", "", "}"),
+        deep("x = i ? ", "i", " : i"),
+        deep("#if 1\n", "", "\n#endif\n"),
+        deep("else ", "", ""),
+        format!("{} int x;", "namespace a {".repeat(4000)),
+        format!("{} x;", "template <class T> ".repeat(4000)),
+        format!("int {}x;", "*".repeat(4000)),
+        format!("int x{};", "[1]".repeat(4000)),
+        format!("int {}", "f(".repeat(4000)),
+        "\u{feff}__global__ void \u{e4}(int \u{1f600}) {}".to_owned(),
+    ] {
+        kopt::syntax::cuda::fuzz_parse(text.as_bytes());
+    }
+    kopt::syntax::cuda::fuzz_parse(b"\xff\xfe\x00__global__ void k() { \x80 }");
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
+
+    /// Texts put together from pieces of real constructs.
+    #[test]
+    fn any_mixture_is_read(pieces in proptest::collection::vec((0usize..200, 0usize..200, 0usize..200), 1..12)) {
+        let table = snippets();
+        let mut text = String::new();
+        for (which, from, to) in pieces {
+            let (_, snippet) = &table[which % table.len()];
+            let (a, b) = (from.min(snippet.len()), to.min(snippet.len()));
+            text.push_str(snippet.get(a.min(b)..a.max(b)).unwrap_or("{"));
+        }
+        kopt::syntax::cuda::fuzz_parse(text.as_bytes());
+    }
 }

@@ -27,10 +27,60 @@ impl Random {
 
 /// Words that make trouble in C++ and in skill files.
 const SPICE: &[&str] = &[
-    "(", ")", "{", "}", "[", "]", "<<<", ">>>", "<", ">", "\"", "\"\"\"", "'", "/*", "*/", "//", "\\\n", "\r\n", "\t", "#if 0\n",
-    "#else\n", "#endif\n", "#define X(", "R\"(", "__global__", "__shared__", "template <", "typename", "for (", "if (", ";",
-    "@", "$x", "=>", "..", "require {", "match", "because", "\u{feff}", "é", "\0", "0x", "1'0", "asm volatile(", "[&]",
-    "__launch_bounds__(", "operator", "::", "->", "skill s \"t\" {", "guard", "in {", "0.5", "48KB",
+    "(",
+    ")",
+    "{",
+    "}",
+    "[",
+    "]",
+    "<<<",
+    ">>>",
+    "<",
+    ">",
+    "\"",
+    "\"\"\"",
+    "'",
+    "/*",
+    "*/",
+    "//",
+    "\\\n",
+    "\r\n",
+    "\t",
+    "#if 0\n",
+    "#else\n",
+    "#endif\n",
+    "#define X(",
+    "R\"(",
+    "__global__",
+    "__shared__",
+    "template <",
+    "typename",
+    "for (",
+    "if (",
+    ";",
+    "@",
+    "$x",
+    "=>",
+    "..",
+    "require {",
+    "match",
+    "because",
+    "\u{feff}",
+    "é",
+    "\0",
+    "0x",
+    "1'0",
+    "asm volatile(",
+    "[&]",
+    "__launch_bounds__(",
+    "operator",
+    "::",
+    "->",
+    "skill s \"t\" {",
+    "guard",
+    "in {",
+    "0.5",
+    "48KB",
 ];
 
 fn mutate(random: &mut Random, seeds: &[String]) -> Vec<u8> {
@@ -80,7 +130,11 @@ fn campaign(name: &str, seeds: &[String], check: impl Fn(&[u8])) {
         slowest = slowest.max(began.elapsed());
         let shown = String::from_utf8_lossy(&input);
         assert!(result.is_ok(), "{name}: seed {seed} panics on:\n{shown}");
-        assert!(began.elapsed() < Duration::from_secs(20), "{name}: seed {seed} takes {:?} on:\n{shown}", began.elapsed());
+        assert!(
+            began.elapsed() < Duration::from_secs(20),
+            "{name}: seed {seed} takes {:?} on:\n{shown}",
+            began.elapsed()
+        );
         seed = random.next();
         runs += 1;
     }

@@ -3,7 +3,11 @@
 //! Ranges: K00xx reading and parsing, K01xx skill files, K02xx conditions of a skill (refusals), K03xx editing,
 //! K04xx compile gate and toolchain, K05xx lock and command line, K1xxx hazards in kernels.
 
+pub mod compile;
 pub mod engine;
+pub mod skill;
+pub mod source;
+pub mod syntax;
 
 /// A stable diagnostic code such as `K0002`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,7 +23,8 @@ pub struct Entry {
 
 /// All entries, by code.
 pub fn entries() -> Vec<&'static Entry> {
-    let families: &[&'static [Entry]] = &[engine::ENTRIES];
+    let families: &[&'static [Entry]] =
+        &[compile::ENTRIES, engine::ENTRIES, skill::ENTRIES, source::ENTRIES, syntax::ENTRIES];
     let mut all: Vec<&Entry> = families.iter().flat_map(|f| f.iter()).collect();
     all.sort_by_key(|e| e.code);
     all
@@ -47,4 +52,12 @@ impl Code {
         let digits = text.strip_prefix(['K', 'k'])?;
         (digits.len() == 4).then(|| digits.parse().ok().map(Code))?
     }
+}
+
+/// What `kopt explain` says of one code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub code: Code,
+    pub title: &'static str,
+    pub explain: &'static str,
 }

@@ -43,8 +43,7 @@ impl Sources {
 pub fn render(sources: &Sources, diagnostic: &Diagnostic, colour: bool) -> String {
     let config = Config { start_context_lines: 1, end_context_lines: 1, ..Config::default() };
     let shown = to_codespan(diagnostic);
-    let mut buffer =
-        if colour { termcolor::Buffer::ansi() } else { termcolor::Buffer::no_color() };
+    let mut buffer = if colour { termcolor::Buffer::ansi() } else { termcolor::Buffer::no_color() };
     match term::emit_to_write_style(&mut buffer, &config, sources, &shown) {
         Ok(()) => String::from_utf8_lossy(&buffer.into_inner()).into_owned(),
         Err(error) => format!("{}: {} ({error})\n", diagnostic.code, diagnostic.message),

@@ -183,7 +183,8 @@ mod tests {
         let source = SourceFile::new("a.cu", "s += x[i] * y[i];");
         let editor = Editor::new(FileId(0), &source);
         let whole = Span::new(FileId(0), 0, 17);
-        let parts = [(Span::new(FileId(0), 5, 9), "x4.x".to_owned()), (Span::new(FileId(0), 14, 15), "i + 1".to_owned())];
+        let parts =
+            [(Span::new(FileId(0), 5, 9), "x4.x".to_owned()), (Span::new(FileId(0), 14, 15), "i + 1".to_owned())];
         assert_eq!(editor.rewritten(whole, &parts).unwrap(), "s += x4.x * y[i + 1];");
         assert!(editor.rewritten(Span::new(FileId(0), 0, 4), &parts).is_err());
         assert!(editor.edits().is_empty());

@@ -57,7 +57,8 @@ mod tests {
         let at = |s, e| Span { file: FileId(0), start: s, end: e };
         let edits = [Edit { span: at(4, 6), text: "wider".into() }, Edit { span: at(10, 10), text: "!!".into() }];
         let forward = Forwarding::new(FileId(0), &edits);
-        for (old, new) in [(at(0, 4), at(0, 4)), (at(6, 8), at(9, 11)), (at(0, 8), at(0, 11)), (at(10, 12), at(15, 17))] {
+        for (old, new) in [(at(0, 4), at(0, 4)), (at(6, 8), at(9, 11)), (at(0, 8), at(0, 11)), (at(10, 12), at(15, 17))]
+        {
             assert_eq!(forward.forward(old), Ok(new), "{old:?}");
         }
         for (old, by) in [(at(4, 6), at(4, 6)), (at(5, 9), at(4, 6)), (at(5, 6), at(4, 6))] {

@@ -354,7 +354,14 @@ pub fn type_text(ty: &Type) -> String {
         Type::Vector { elem, lanes } => format!("{}x{lanes}", elem.name()),
         Type::Pointer(p) => pointee(p, "*"),
         Type::Reference(p) => pointee(p, "&"),
-        Type::Array { elem, len } => format!("{}[{}]", type_text(elem), if len.is_some() { "n" } else { "" }),
+        Type::Array { .. } => {
+            let (mut dims, mut at) = (String::new(), ty);
+            while let Type::Array { elem, len } = at {
+                dims.push_str(if len.is_some() { "[n]" } else { "[]" });
+                at = elem;
+            }
+            format!("{}{dims}", type_text(at))
+        }
         Type::Named(n) => n.clone(),
         Type::Param(n) => format!("'{n}"),
         Type::Auto => "auto".into(),

@@ -26,7 +26,9 @@ mod rules;
 mod structure;
 mod table;
 
+use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 pub use constants::{evaluate, integer};
 pub use macros::{Define, Macro, MacroTable};
@@ -68,7 +70,7 @@ pub struct Attribute {
     pub args: Vec<(String, Range<usize>)>,
     pub span: Range<usize>,
     /// For [`AttributeKind::Macro`]: the specifiers in its expansion, such as `__device__`, as far as known.
-    pub expansion: String,
+    pub expansion: Arc<str>,
 }
 
 /// What stands in the place of what.
@@ -160,8 +162,11 @@ impl Problem {
 pub struct Masked {
     pub text: String,
     pub attributes: Vec<Attribute>,
-    /// Branches of an `#if` that were blanked. An edit that touches or crosses one is refused.
+    /// Branches of an `#if` that were blanked, merged where they nest.
     pub dropped: Vec<Range<usize>>,
+    /// Every `#if` .. `#endif` that splits a statement, of which one branch was read as if it always held. An edit that
+    /// touches or crosses one is refused.
+    pub split: Vec<Range<usize>>,
     pub replaced: Vec<Replaced>,
     /// Places where the tree may be wrong although it shows no error.
     pub suspicions: Vec<Range<usize>>,
@@ -188,10 +193,10 @@ impl Masked {
         self.replaced.get(from..to).unwrap_or(&[])
     }
 
-    /// Whether a dropped branch or a suspected misparse overlaps `range`, so that no edit may touch it.
+    /// Whether a conditional that splits a statement or a suspected misparse overlaps `range`, so that no edit may touch it.
     pub fn forbids_edit(&self, range: &Range<usize>) -> bool {
         let hit = |r: &Range<usize>| r.start < range.end && range.start < r.end;
-        self.dropped.iter().any(hit) || self.suspicions.iter().any(hit)
+        self.split.iter().any(hit) || self.suspicions.iter().any(hit)
     }
 
     /// The kernel whose name stands in `range`, for a function whose `__global__` is hidden in an alias.
@@ -243,8 +248,12 @@ pub fn mask(text: &str, macros: &MacroTable) -> Masked {
         out: text.as_bytes().to_vec(),
         local: &local,
         global: macros,
+        work: text.len().saturating_mul(4) + (1 << 16),
         found: Masked { defines, includes, ..Masked::default() },
     };
+    if text.starts_with('\u{feff}') {
+        masker.blank(0..3);
+    }
     let kept = structure::run(&mut masker, &toks);
     kernels::run(&mut masker, &toks);
     rules::run(&mut masker, &kept);
@@ -253,7 +262,7 @@ pub fn mask(text: &str, macros: &MacroTable) -> Masked {
     found.macros = local;
     found.attributes.sort_by_key(|a| (a.span.start, a.span.end));
     found.replaced.sort_by_key(|r| (r.range.start, r.range.end));
-    found.dropped.sort_by_key(|r| (r.start, r.end));
+    found.split.sort_by_key(|r| (r.start, r.end));
     found.suspicions.sort_by_key(|r| (r.start, r.end));
     found.problems.sort_by_key(|p| (p.range.start, p.range.end));
     found
@@ -267,6 +276,17 @@ pub fn fuzz_mask(bytes: &[u8]) {
     assert!(memchr::memchr_iter(b'\n', text.as_bytes()).eq(memchr::memchr_iter(b'\n', masked.text.as_bytes())));
 }
 
+/// The `#include`s of `text` in order.
+pub fn includes(text: &str) -> Vec<Include> {
+    if memchr::memmem::find(text.as_bytes(), b"include").is_none() {
+        return vec![];
+    }
+    tokens::Scanner::new(text)
+        .filter(|t| t.kind == TokenKind::Directive)
+        .filter_map(|t| read_include(text, t))
+        .collect()
+}
+
 fn name_words(text: &str, raw: &[Token], local: &MacroTable, global: &MacroTable) -> Vec<Tok> {
     let table = table();
     let word_of = |token: &Token| {
@@ -275,7 +295,7 @@ fn name_words(text: &str, raw: &[Token], local: &MacroTable, global: &MacroTable
             Some(found) => match table.word(word) {
                 // A macro that only renames a word of the language keeps the word's meaning.
                 known @ (Word::Plain | Word::Upper | Word::Type | Word::Blank) => {
-                    let renames = found.body == word;
+                    let renames = &*found.body == word;
                     if renames { known } else { Word::Macro(found.kind) }
                 }
                 known => known,
@@ -283,6 +303,9 @@ fn name_words(text: &str, raw: &[Token], local: &MacroTable, global: &MacroTable
             None => table.word(word),
         }
     };
+    // Most words come back: one look-up in place of three.
+    let mut known: HashMap<&str, Word, tokens::WordState> = HashMap::default();
+    let mut word_of = |token: &Token| *known.entry(token.of(text)).or_insert_with(|| word_of(token));
     raw.iter()
         .map(|t| Tok {
             start: t.start,
@@ -317,6 +340,8 @@ struct Masker<'t> {
     out: Vec<u8>,
     local: &'t MacroTable,
     global: &'t MacroTable,
+    /// How many tokens of macro bodies may still be looked at: keeps a hostile file linear.
+    work: usize,
     found: Masked,
 }
 

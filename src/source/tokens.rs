@@ -133,7 +133,9 @@ fn class(b: u8) -> u8 {
 impl<'t> Scanner<'t> {
     pub fn new(text: &'t str) -> Scanner<'t> {
         let bytes = text.as_bytes();
-        Scanner { bytes: &bytes[..bytes.len().min(u32::MAX as usize - 1)], at: 0, line_start: true }
+        // A byte order mark is no part of the first word.
+        let at = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        Scanner { bytes: &bytes[..bytes.len().min(u32::MAX as usize - 1)], at, line_start: true }
     }
 
     fn peek(&self, ahead: usize) -> u8 {

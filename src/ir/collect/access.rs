@@ -326,15 +326,25 @@ impl Walk<'_> {
         }
         for value in self.origins.values.get(&v).map_or(&[][..], |l| l) {
             // `p = p + 1` keeps what it was.
-            match self.root(*value) {
-                Some(root) if root == v => {}
-                Some(root) => spaces.push(self.space(root, seen)),
-                None => spaces.push(Space::Unknown),
+            for arm in self.arms(*value) {
+                match self.root(arm) {
+                    Some(root) if root == v => {}
+                    Some(root) => spaces.push(self.space(root, seen)),
+                    None => spaces.push(Space::Unknown),
+                }
             }
         }
         seen.pop();
         let first = spaces.first().copied().unwrap_or(Space::Unknown);
         if spaces.iter().all(|s| *s == first) { first } else { Space::Unknown }
+    }
+
+    /// The values that a conditional expression may give.
+    fn arms(&self, e: ExprId) -> Vec<ExprId> {
+        match self.f.kind_of(e) {
+            ExprKind::Conditional { then, otherwise, .. } => vec![*then, *otherwise],
+            _ => vec![e],
+        }
     }
 
     /// The variable at the root of an address, where nothing is loaded on the way.

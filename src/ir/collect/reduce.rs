@@ -2,17 +2,19 @@
 
 use crate::ir::query::{self, same_expr};
 use crate::ir::*;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn run(f: &Function) -> Vec<Reduction> {
     let mut found = vec![];
+    let escaped = query::escaped(f);
     for (index, lp) in f.loops.iter().enumerate() {
         let id = LoopId(index as u32);
         let Some(body) = loop_body(f, lp.stmt, id) else { continue };
-        let stmts = query::stmts_in(f, body);
-        for stmt in stmts.iter().filter(|s| innermost_loop(f, &stmts, **s)) {
-            if let Some((accumulator, op, spelling)) = serial(f, lp, *stmt) {
+        let uses = uses_of(f, lp.stmt);
+        for stmt in outside_inner_loops(f, body) {
+            if let Some((accumulator, op, spelling)) = serial(f, lp, stmt, &uses, &escaped) {
                 let kind = ReductionKind::Serial { accumulator };
-                found.push(Reduction { kind, op, spelling, id_loop: id, stmt: *stmt });
+                found.push(Reduction { kind, op, spelling, id_loop: id, stmt });
             }
         }
         found.extend(trees(f, id, lp, body));
@@ -35,17 +37,33 @@ fn loop_body(f: &Function, stmt: StmtId, id: LoopId) -> Option<&Block> {
     }
 }
 
-/// Whether no loop inside the body holds `stmt`.
-fn innermost_loop(f: &Function, stmts: &[StmtId], stmt: StmtId) -> bool {
-    let span = f.stmt(stmt).span;
-    !stmts.iter().any(|s| {
-        let outer = f.stmt(*s);
+/// The statements of a loop body that no loop inside it holds, so that each is looked at for its innermost loop only.
+fn outside_inner_loops(f: &Function, body: &Block) -> Vec<StmtId> {
+    let mut found = vec![];
+    let mut stack: Vec<StmtId> = body.stmts.iter().rev().copied().collect();
+    while let Some(id) = stack.pop() {
+        let stmt = f.stmt(id);
+        found.push(id);
         let is_loop = matches!(
-            outer.kind,
+            stmt.kind,
             StmtKind::For { .. } | StmtKind::While { .. } | StmtKind::DoWhile { .. } | StmtKind::OpaqueLoop { .. }
         );
-        is_loop && *s != stmt && outer.span.contains(span)
-    })
+        if !is_loop {
+            query::blocks_of(stmt).into_iter().rev().for_each(|b| stack.extend(b.stmts.iter().rev()));
+        }
+    }
+    found
+}
+
+/// How often each variable occurs in a loop, header included.
+fn uses_of(f: &Function, stmt: StmtId) -> BTreeMap<VarId, usize> {
+    let mut found = BTreeMap::new();
+    for e in query::exprs_of(f, stmt) {
+        if let ExprKind::Var(v) = f.kind_of(e) {
+            *found.entry(*v).or_default() += 1;
+        }
+    }
+    found
 }
 
 /// An update of a place: `x op= e`, `x = x + e`, `x = max(x, e)`, `x = e > x ? e : x`.
@@ -147,26 +165,31 @@ fn function<'a>(callee: &str, args: &'a [ExprId]) -> Option<(ReduceOp, &'a [Expr
 }
 
 /// `acc op= e`, with `acc` a scalar from outside the loop that the loop does not touch otherwise.
-fn serial(f: &Function, lp: &Loop, stmt: StmtId) -> Option<(VarId, ReduceOp, String)> {
-    let (update, extra) = match &f.stmt(stmt).kind {
-        StmtKind::Expr(e) => (update(f, *e)?, 0),
+fn serial(
+    f: &Function,
+    lp: &Loop,
+    stmt: StmtId,
+    uses: &BTreeMap<VarId, usize>,
+    escaped: &BTreeSet<VarId>,
+) -> Option<(VarId, ReduceOp, String)> {
+    let update = match &f.stmt(stmt).kind {
+        StmtKind::Expr(e) => update(f, *e)?,
         // `if (x > acc) acc = x;`
-        StmtKind::If { condition, then, otherwise: None, .. } => (conditional_update(f, *condition, then)?, 0),
+        StmtKind::If { condition, then, otherwise: None, .. } => conditional_update(f, *condition, then)?,
         _ => return None,
     };
     let ExprKind::Var(var) = f.kind_of(update.target) else { return None };
     let v = f.var(*var);
     let scalar = matches!(v.ty, Type::Scalar(_) | Type::Vector { .. } | Type::Param(_) | Type::Auto | Type::Named(_));
-    if !scalar || !matches!(v.kind, VarKind::Local | VarKind::Param) || query::address_taken(f, *var) {
+    if !scalar || !matches!(v.kind, VarKind::Local | VarKind::Param) || escaped.contains(var) {
         return None;
     }
     let inside = f.stmt(lp.stmt).span;
     if inside.contains(v.span) || lp.induction.is_some_and(|i| i.var == *var) {
         return None;
     }
-    let uses = query::exprs_of(f, lp.stmt);
-    let uses = uses.iter().filter(|e| matches!(f.kind_of(**e), ExprKind::Var(x) if x == var)).count();
-    (uses == 1 + update.reads.len() + extra).then_some((*var, update.op, update.spelling))
+    let uses = uses.get(var).copied().unwrap_or(0);
+    (uses == 1 + update.reads.len()).then_some((*var, update.op, update.spelling))
 }
 
 fn conditional_update(f: &Function, condition: ExprId, then: &Block) -> Option<Update> {

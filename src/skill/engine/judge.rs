@@ -126,6 +126,19 @@ pub fn judge(
     conclude(all, bound, values.unwrap_or_default(), excluded, revision)
 }
 
+/// Takes every condition for granted: the rewrite that a necessity test runs to see it fail. Nothing that is written for
+/// a user comes from here.
+pub fn force(skill: &Skill, eval: &Evaluator, bindings: &BTreeMap<String, Bound>, revision: Revision) -> Judgement {
+    let group = bindings.iter().find_map(|(name, b)| match b {
+        Bound::Each(members) => members.first().map(|m| (name.as_str(), *m)),
+        Bound::One(_) => None,
+    });
+    let scope = eval.scope(skill, bindings, group);
+    let tail = conditions(skill, eval, &scope, None, &|c| has_tail(eval, c));
+    let proof = Proof { revision, judged: tail };
+    Judgement::Sound { proof, bindings: bindings.clone(), values: scope.values, excluded: vec![] }
+}
+
 fn conclude(
     judged: Vec<Judged>,
     bindings: BTreeMap<String, Bound>,
@@ -156,7 +169,7 @@ fn conditions(
             Judged {
                 group,
                 index,
-                text: crate::skill::print::expr(&c.test),
+                text: crate::skill::print::print_expr(&c.test),
                 reason: c.because.as_ref().map(|b| b.node.clone()).unwrap_or_default(),
                 member,
                 verdict,
@@ -172,6 +185,10 @@ fn verdict(eval: &Evaluator, scope: &Scope, condition: &Condition) -> (Verdict, 
             let ids: BTreeSet<String> = because.contract_assumptions().into_iter().map(str::to_owned).collect();
             (if ids.is_empty() { Verdict::Proved } else { Verdict::Assumed(ids) }, because)
         }
+        // A remainder loop serves a count that does not divide as well as one that is not known.
+        Answer::Known { value: Value::Bool(false), because, .. } if has_tail(eval, condition) => {
+            (Verdict::Guarded { policy: GuardPolicy::Tail, code: None }, because)
+        }
         Answer::Known { value: Value::Bool(false), because, witness } => {
             let witness = witness.unwrap_or_else(|| Witness { text: "it is false here".into(), at: vec![] });
             (Verdict::Violated(witness), because)
@@ -182,6 +199,10 @@ fn verdict(eval: &Evaluator, scope: &Scope, condition: &Condition) -> (Verdict, 
         ),
         Answer::Unknown { reason, at, next } => guarded(eval, scope, condition, reason, at, next),
     }
+}
+
+fn has_tail(eval: &Evaluator, condition: &Condition) -> bool {
+    condition.guard.as_ref().is_some_and(|g| g.node == GuardPolicy::Tail) && eval.can_guard(&condition.test)
 }
 
 /// An unknown condition whose clause names a guard holds behind that guard, where it can be written.
@@ -196,7 +217,7 @@ fn guarded(
     let unknown = |reason: String| (Verdict::Unknown { reason, at: at.clone(), next: next.clone() }, Because::nothing());
     match condition.guard.as_ref().map(|g| g.node) {
         None | Some(GuardPolicy::Contract) => unknown(reason),
-        Some(GuardPolicy::Tail) if eval.can_guard(&condition.test) => {
+        Some(GuardPolicy::Tail) if has_tail(eval, condition) => {
             (Verdict::Guarded { policy: GuardPolicy::Tail, code: None }, Because::nothing())
         }
         Some(GuardPolicy::Tail) => unknown(reason),
@@ -254,7 +275,7 @@ fn member_payoff(skill: &Skill, eval: &Evaluator, scope: &Scope) -> Payoff {
         match eval.value(&condition.test, scope) {
             Answer::Known { value: Value::Bool(true), .. } => reasons.push(because),
             Answer::Known { witness, .. } => {
-                let text = witness.map_or_else(|| crate::skill::print::expr(&condition.test), |w| w.text);
+                let text = witness.map_or_else(|| crate::skill::print::print_expr(&condition.test), |w| w.text);
                 return Payoff::NotExpected(text);
             }
             Answer::Unknown { reason, .. } => unknown = unknown.or(Some(reason)),

@@ -107,6 +107,7 @@ impl Angles<'_, '_, '_> {
                 Word::Plain => table().type_argument_calls.iter().any(|n| n == self.m.word(c)),
                 _ => false,
             });
+        let call = call && !self.declares(i);
         let control = callee.is_some_and(|c| c.word == Word::Control);
         if self.k[i].tok.byte == b'{' {
             self.level().pending = None;
@@ -125,7 +126,8 @@ impl Angles<'_, '_, '_> {
         }
         let (Some(first), Some(last)) = (self.at(from), self.at(i - 1)) else { return };
         let pointer = last.is(b'*') || last.is(b'&');
-        if !(level.primitive || pointer) || !first.is_word() || self.declares(from) {
+        let named = level.primitive && last.word == Word::Plain;
+        if !(level.primitive || pointer) || named || !first.is_word() {
             return;
         }
         let range = first.start as usize..last.end as usize;
@@ -142,9 +144,9 @@ impl Angles<'_, '_, '_> {
         self.m.replace(range, What::TypeArgument);
     }
 
-    /// Whether the list with the argument at `from` belongs to a declaration: a type stands in front of its name.
-    fn declares(&self, from: usize) -> bool {
-        let Some(before) = from.checked_sub(3).and_then(|j| self.at(j)) else { return false };
+    /// Whether the list that opens at `open` belongs to a declaration: a type stands in front of its name.
+    fn declares(&self, open: usize) -> bool {
+        let Some(before) = open.checked_sub(2).and_then(|j| self.at(j)) else { return false };
         before.is_word() && !matches!(before.word, Word::Keyword | Word::Lead | Word::Case)
             || before.is(b'*')
             || before.is(b'>')
@@ -178,7 +180,8 @@ impl Angles<'_, '_, '_> {
                     _ => {}
                 }
             } else {
-                typed |= matches!(tok.word, Word::Primitive | Word::Typename | Word::Record | Word::Type);
+                typed |= matches!(tok.word, Word::Primitive | Word::Typename | Word::Record | Word::Type)
+                    && !self.at(j + 1).is_some_and(|t| t.is(b'('));
             }
             j += 1;
         }
@@ -190,7 +193,9 @@ impl Angles<'_, '_, '_> {
             return;
         }
         let Some(prev) = i.checked_sub(1).and_then(|j| self.at(j)) else { return };
-        if prev.word == Word::Operator {
+        // `k << < g, b >> > (p)` is a launch.
+        let launch = |t: Option<Tok>| t.is_some_and(|t| t.byte == b'<' && t.kind == TokenKind::Punct);
+        if prev.word == Word::Operator || launch(Some(prev)) || launch(self.at(i + 1)) {
             return;
         }
         let closing = self.closing(i);
@@ -214,6 +219,8 @@ impl Angles<'_, '_, '_> {
             Some((close, logical, typed)) => self.is_template(i, close, logical, typed).then_some(close),
         };
         match template {
+            // Only behind a word can the grammar take `<` for the start of template arguments.
+            None if !prev.is_word() || prev.word == Word::Keyword => {}
             None => self.level().pending = Some(i as u32),
             Some(close) => {
                 self.closer[close] = true;
@@ -234,7 +241,7 @@ impl Angles<'_, '_, '_> {
         let behind = gap(Some(less), self.at(i + 1));
         let spaced_end = gap(self.at(close - 1), Some(greater)) && gap(Some(greater), self.at(close + 1));
         let after = self.at(close + 1);
-        if typed && !logical {
+        if typed {
             return true;
         }
         if before && behind || after.is_some_and(|t| t.kind == TokenKind::Number) {
@@ -261,8 +268,24 @@ impl Angles<'_, '_, '_> {
         if i.checked_sub(1).and_then(|j| self.at(j)).is_some_and(|t| t.word == Word::Operator) {
             return;
         }
-        let range = self.k[i].tok.range();
+        // `>>` is a shift: both halves change, or neither.
+        let pair = self.at(i + 1).is_some_and(|t| t.is(b'>') && t.start == self.k[i].tok.end);
+        let next = self.at(i + 1 + usize::from(pair));
+        let closes_launch =
+            (i.saturating_sub(2)..=i).any(|j| (j..j + 3).all(|n| self.at(n).is_some_and(|t| t.is(b'>'))));
+        if closes_launch
+            || next.is_some_and(|t| matches!(t.kind, TokenKind::Number | TokenKind::Text | TokenKind::Char))
+        {
+            self.closer[i + usize::from(pair)] = true;
+            return;
+        }
+        let mut range = self.k[i].tok.range();
         self.m.put(range.start, b'<');
+        if pair {
+            self.closer[i + 1] = true;
+            self.m.put(range.end, b'<');
+            range.end += 1;
+        }
         self.m.replace(range, What::Operator);
     }
 }

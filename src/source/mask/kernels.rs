@@ -8,8 +8,7 @@ use crate::source::tokens::TokenKind;
 const REACH: usize = 512;
 
 pub fn run(m: &mut Masker<'_>, toks: &[Tok]) {
-    let mut dropped = m.found.dropped.clone();
-    dropped.sort_by_key(|r| r.start);
+    let dropped = m.found.dropped.clone();
     for (i, tok) in toks.iter().enumerate() {
         let alias = match tok.word {
             Word::Global => false,
@@ -24,19 +23,19 @@ pub fn run(m: &mut Masker<'_>, toks: &[Tok]) {
         if i > 0 && matches!(toks[i - 1].word, Word::Global | Word::Macro(MacroKind::KernelAlias(_))) {
             continue;
         }
-        let Some((name, shape)) = introduces(toks, i) else { continue };
+        // `KERNEL(128) scale(..)`: the arguments are the alias's own.
+        let own = alias
+            && m.macro_of(*tok).is_some_and(|found| found.params.is_some())
+            && toks.get(i + 1).is_some_and(|t| t.is(b'('));
+        let last = if own { group_end(toks, i + 1) - 1 } else { i };
+        let Some((name, shape)) = introduces(toks, last) else { continue };
         let shape = if i > 0 && shape == KernelShape::Declaration && instantiates(toks, i) {
             KernelShape::Instantiation
         } else {
             shape
         };
-        let gone = dropped.partition_point(|r| r.start <= tok.start as usize);
-        let gone = gone > 0
-            && dropped[..gone]
-                .iter()
-                .rev()
-                .take(8)
-                .any(|r| tok.start as usize >= r.start && (tok.start as usize) < r.end);
+        let gone = dropped.partition_point(|r| r.end <= tok.start as usize);
+        let gone = dropped.get(gone).is_some_and(|r| r.start <= tok.start as usize);
         let mark = KernelMark {
             range: tok.range(),
             name: m.word(name).to_owned(),
@@ -86,6 +85,7 @@ fn introduces(toks: &[Tok], at: usize) -> Option<(Tok, KernelShape)> {
         let tok = toks[i];
         match tok.kind {
             TokenKind::Directive => {}
+            TokenKind::Word if tok.word == Word::Global => return None,
             TokenKind::Word => {
                 let group = toks.get(i + 1).is_some_and(|t| t.is(b'('));
                 let attribute =

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::constants;
 use super::table::{MacroKind, Word, table};
@@ -27,12 +28,33 @@ pub struct Macro {
     pub kind: MacroKind,
     pub params: Option<Vec<String>>,
     /// The body; empty when it is longer than [`BODY_LIMIT`].
-    pub body: String,
+    pub body: Arc<str>,
     /// Whether definitions with other bodies were seen; its value is then unknown.
     pub ambiguous: bool,
 }
 
 const BODY_LIMIT: usize = 2048;
+
+impl Macro {
+    /// The body with `args` in the place of the parameters; `None` when their number differs, the body is too long or
+    /// pastes and strings are made in it.
+    pub fn expand(&self, args: &[&str]) -> Option<String> {
+        let params = self.params.as_deref().unwrap_or(&[]);
+        if self.body.is_empty() || params.len() != args.len() || self.ambiguous {
+            return None;
+        }
+        let mut text = String::with_capacity(self.body.len());
+        for token in tokens::scan_code(&self.body) {
+            let piece = token.of(&self.body);
+            if piece.starts_with('#') {
+                return None;
+            }
+            text.push_str(params.iter().position(|p| p == piece).and_then(|i| args.get(i)).copied().unwrap_or(piece));
+            text.push(' ');
+        }
+        Some(text)
+    }
+}
 
 /// Macros by name. `learn` takes the definitions of one text, `merge` those of another table.
 #[derive(Clone, Debug, Default)]
@@ -46,12 +68,14 @@ impl MacroTable {
         if memchr::memmem::find(text.as_bytes(), b"define").is_none() {
             return;
         }
+        let mut names = vec![];
         for token in tokens::Scanner::new(text).filter(|t| t.kind == TokenKind::Directive) {
             if let Some(define) = read_define(text, token) {
                 self.add(text, &define, None);
+                names.push(define.name);
             }
         }
-        self.settle(None);
+        self.settle(&names, None);
     }
 
     /// Like `learn`, for directives that were already found; `base` knows macros of other files.
@@ -65,7 +89,8 @@ impl MacroTable {
         for define in &defines {
             self.add(text, define, Some(base));
         }
-        self.settle(Some(base));
+        let names: Vec<String> = defines.iter().map(|d| d.name.clone()).collect();
+        self.settle(&names, Some(base));
         for define in &mut defines {
             define.kind = self.macros.get(&define.name).map_or(MacroKind::Value, |m| m.kind);
         }
@@ -75,8 +100,11 @@ impl MacroTable {
     fn add(&mut self, text: &str, define: &Define, base: Option<&MacroTable>) {
         let body = text.get(define.body.clone()).unwrap_or("");
         let kind = self.classify(body, define.params.as_deref(), base);
-        let body = if body.len() <= BODY_LIMIT { body.to_owned() } else { String::new() };
-        self.insert(define.name.clone(), Macro { kind, params: define.params.clone(), body, ambiguous: false });
+        let body = if body.len() <= BODY_LIMIT { body } else { "" };
+        self.insert(
+            define.name.clone(),
+            Macro { kind, params: define.params.clone(), body: body.into(), ambiguous: false },
+        );
     }
 
     fn insert(&mut self, name: String, new: Macro) {
@@ -95,6 +123,7 @@ impl MacroTable {
         }
     }
 
+    /// Takes what `other` knows and this table does not; call [`MacroTable::settle_all`] after the last merge.
     pub fn merge(&mut self, other: &MacroTable) {
         let mut names: Vec<&String> = other.macros.keys().collect();
         names.sort();
@@ -103,7 +132,12 @@ impl MacroTable {
                 self.insert(name.clone(), m.clone());
             }
         }
-        self.settle(None);
+    }
+
+    /// Judges all macros once more, after those of every file are known.
+    pub fn settle_all(&mut self) {
+        let names: Vec<String> = self.macros.keys().cloned().collect();
+        self.settle(&names, None);
     }
 
     pub fn get(&self, name: &str) -> Option<&Macro> {
@@ -138,22 +172,20 @@ impl MacroTable {
         self.macros
             .iter()
             .filter(|(_, m)| m.params.is_none() && !m.ambiguous && !m.body.is_empty())
-            .map(|(n, m)| (n.as_str(), m.body.as_str()))
+            .map(|(n, m)| (n.as_str(), m.body.as_ref()))
     }
 
-    /// Judges once more the macros whose body names macros that were defined later.
-    fn settle(&mut self, base: Option<&MacroTable>) {
+    /// Judges once more those of `names` whose body begins with a word, which may be a macro that was defined later.
+    fn settle(&mut self, names: &[String], base: Option<&MacroTable>) {
         for _ in 0..2 {
-            let mut changed: Vec<(String, MacroKind)> = vec![];
-            for (name, m) in &self.macros {
+            let mut changed: Vec<(&String, MacroKind)> = vec![];
+            for name in names {
+                let Some(m) = self.macros.get(name) else { continue };
                 let open = matches!(m.kind, MacroKind::Value | MacroKind::Expression);
-                if open
-                    && !m.body.is_empty()
-                    && m.body.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
-                {
+                if open && m.body.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_') {
                     let kind = self.classify(&m.body, m.params.as_deref(), base);
                     if kind != m.kind {
-                        changed.push((name.clone(), kind));
+                        changed.push((name, kind));
                     }
                 }
             }
@@ -161,7 +193,7 @@ impl MacroTable {
                 return;
             }
             for (name, kind) in changed {
-                if let Some(m) = self.macros.get_mut(&name) {
+                if let Some(m) = self.macros.get_mut(name) {
                     m.kind = kind;
                 }
             }
@@ -201,7 +233,7 @@ impl MacroTable {
         let last = tokens.last().map_or("", |t| t.of(body));
         match word(first) {
             Word::Macro(MacroKind::Statement) | Word::Lead | Word::Case => MacroKind::Statement,
-            Word::Control if last == ")" => MacroKind::Loop,
+            Word::Control if is_head(body, &tokens) => MacroKind::Loop,
             Word::Control => MacroKind::Statement,
             _ if last == ";" || first.of(body) == "{" => MacroKind::Statement,
             _ if tokens.iter().all(type_like) => MacroKind::Type,
@@ -213,9 +245,11 @@ impl MacroTable {
         let text = |i: usize| tokens.get(i).map_or("", |t| t.of(body));
         let last = text(tokens.len() - 1);
         match first {
-            Word::Control if last == ")" && text(0) != "switch" => MacroKind::Loop,
+            Word::Control if is_head(body, tokens) => MacroKind::Loop,
             Word::Control | Word::Lead | Word::Case => MacroKind::Statement,
-            Word::Macro(MacroKind::Loop) if last == ")" => MacroKind::Loop,
+            Word::Macro(MacroKind::Loop) if text(1) == "(" && skip_group(body, tokens, 1) == tokens.len() => {
+                MacroKind::Loop
+            }
             Word::Macro(MacroKind::Statement) => MacroKind::Statement,
             _ if matches!(text(0), "{" | ";") || last == ";" || last == "}" => MacroKind::Statement,
             // A block in parentheses is an expression, a semicolon outside any is none.
@@ -229,7 +263,6 @@ impl MacroTable {
                         _ => {}
                     }
                 }
-                // A trailing loop head after other statements.
                 MacroKind::Expression
             }
         }
@@ -275,6 +308,20 @@ impl MacroTable {
             _ => None,
         }
     }
+}
+
+/// Whether the body is only the heads of loops and conditions: `for (..) if (..)`.
+fn is_head(body: &str, tokens: &[Token]) -> bool {
+    let text = |i: usize| tokens.get(i).map_or("", |t| t.of(body));
+    let mut i = 0;
+    while i < tokens.len() {
+        let open = i + 1 + usize::from(text(i + 1) == "constexpr");
+        if table().word(text(i)) != Word::Control || text(open) != "(" {
+            return false;
+        }
+        i = skip_group(body, tokens, open);
+    }
+    i > 0
 }
 
 /// The index after the bracket group that opens at `open`.
@@ -387,6 +434,8 @@ mod tests {
             ("#define A(x) { f(x); }", Statement),
             ("#define A(x) f(x); g(x)", Statement),
             ("#define A(i, n) for (int i = 0; i < n; ++i)", Loop),
+            ("#define A(x) if (!(x)) abort_at(#x)", Statement),
+            ("#define A(i, j) for (int i = 0; i < 4; ++i) for (int j = 0; j < 4; ++j)", Loop),
             ("#define A(x) (*reinterpret_cast<float4*>(&(x)))", Expression),
             ("#ifdef X\n#define A __device__\n#else\n#define A\n#endif", Attribute),
             ("#ifdef X\n#define A\n#else\n#define A 1\n#endif", Value),

@@ -9,7 +9,7 @@ use crate::source::tokens::{self, TokenKind};
 
 pub fn run(m: &mut Masker<'_>, kept: &[Kept]) {
     let mates = mates(kept);
-    let mut rules = Rules { m, k: kept, mates };
+    let mut rules = Rules { m, k: kept, mates, fresh: usize::MAX };
     let mut i = 0;
     while i < kept.len() {
         i = if kept[i].tok.is_word() { rules.word(i).max(i + 1) } else { rules.punct(i) };
@@ -59,6 +59,8 @@ struct Rules<'m, 't, 'k> {
     m: &'m mut Masker<'t>,
     k: &'k [Kept],
     mates: Vec<u32>,
+    /// The token behind a statement macro that was just given its semicolon.
+    fresh: usize,
 }
 
 const NOTHING: Tok = Tok { start: 0, end: 0, kind: TokenKind::Comment, word: Word::Plain, byte: 0 };
@@ -124,6 +126,12 @@ impl Rules<'_, '_, '_> {
                 self.blank(tok.range(), What::Keyword)
             }
             Word::Keyword if self.m.word(tok) == "new" => self.new_array(i),
+            // The grammar takes `__restrict` only behind a star, but `restrict` anywhere.
+            Word::Qualifier
+                if self.m.word(tok) == "__restrict" && !prev.is(b'*') && self.m.write(tok.range(), "restrict") =>
+            {
+                self.m.replace(tok.range(), What::Keyword);
+            }
             Word::Upper => return self.unknown(i),
             Word::Macro(MacroKind::Value) if self.m.macro_of(tok).is_some_and(|m| m.body.starts_with(',')) => {
                 self.parameters(i)
@@ -154,7 +162,7 @@ impl Rules<'_, '_, '_> {
                 return end;
             }
         }
-        self.m.found.attributes.push(Attribute { kind, args, span, expansion: String::new() });
+        self.m.found.attributes.push(Attribute { kind, args, span, expansion: "".into() });
         end
     }
 
@@ -190,7 +198,9 @@ impl Rules<'_, '_, '_> {
         let after = self.at(end);
         let listed =
             (prev.is(b'(') || prev.is(b',') || prev.is(b'<')) && (after.is(b')') || after.is(b',') || after.is(b'>'));
-        let called = found.kind == MacroKind::Empty && after.is(b';') && self.k[i].start;
+        // A call that expands to nothing is left as the call it looks like.
+        let called = found.kind == MacroKind::Empty
+            && (found.params.is_some() && !after.is_word() || after.is(b';') && self.k[i].start);
         if listed
             || called
             || prev.is(b'.')
@@ -210,6 +220,10 @@ impl Rules<'_, '_, '_> {
 
     /// Records the attributes in the body of a macro, with its parameters filled in.
     fn expand(&mut self, found: &Macro, args: &[(String, Range<usize>)], span: &Range<usize>, depth: u32) {
+        if self.m.work < found.body.len() {
+            return;
+        }
+        self.m.work -= found.body.len();
         let tokens: Vec<_> = tokens::scan_code(&found.body).into_iter().take(256).collect();
         let params = found.params.as_deref().unwrap_or(&[]);
         let text = |j: usize| tokens.get(j).map_or("", |t| t.of(&found.body));
@@ -217,7 +231,7 @@ impl Rules<'_, '_, '_> {
             let word = text(j);
             let inner = self.m.local.get(word).or_else(|| self.m.global.get(word));
             if let (Some(inner), true) = (inner, depth < 4)
-                && word != found.body
+                && word != &*found.body
                 && inner.params.is_none()
             {
                 self.expand(inner, &[], span, depth + 1);
@@ -261,7 +275,7 @@ impl Rules<'_, '_, '_> {
     }
 
     fn push(&mut self, kind: AttributeKind, args: Vec<(String, Range<usize>)>, span: &Range<usize>) {
-        self.m.found.attributes.push(Attribute { kind, args, span: span.clone(), expansion: String::new() });
+        self.m.found.attributes.push(Attribute { kind, args, span: span.clone(), expansion: "".into() });
     }
 
     fn kernel_alias(&mut self, i: usize, typed: bool) -> usize {
@@ -328,7 +342,14 @@ impl Rules<'_, '_, '_> {
     /// A macro made of statements that is used without parentheses.
     fn statement_word(&mut self, i: usize) -> usize {
         let (tok, next) = (self.at(i), self.at(i + 1));
-        if self.k[i].start && self.k[i].scope == Scope::Block && (next.is_word() || next.is(b'}')) {
+        // `REAL x = 0;` with `#define REAL double;` is a declaration.
+        let same_line = !self.m.str(tok.end as usize..next.start as usize).contains('\n');
+        if same_line && matches!(next.word, Word::Plain | Word::Upper) {
+            return i + 1;
+        }
+        if (self.k[i].start || self.fresh == i) && self.k[i].scope == Scope::Block && (next.is_word() || next.is(b'}'))
+        {
+            self.fresh = i + 1;
             let gap = self.m.str(tok.end as usize..next.start as usize).as_bytes();
             match gap.iter().take_while(|&&b| b != b'/' && b != b'#').position(|&b| matches!(b, b' ' | b'\t' | b'\r')) {
                 Some(n) => {
@@ -348,7 +369,7 @@ impl Rules<'_, '_, '_> {
         let span = self.span(i, end);
         let args = if end > i + 1 { self.arguments(i + 1, end - 1) } else { vec![] };
         self.m.blank(span.clone());
-        self.m.found.attributes.push(Attribute { kind: AttributeKind::Macro, args, span, expansion: String::new() });
+        self.m.found.attributes.push(Attribute { kind: AttributeKind::Macro, args, span, expansion: "".into() });
         end
     }
 
@@ -396,7 +417,7 @@ impl Rules<'_, '_, '_> {
         if start
             && matches!(scope, Scope::File | Scope::Class | Scope::Block)
             && self.alone_on_line(i)
-            && (next.is_word() || next.is(b'}'))
+            && (next.is_word() || next.is(b'}') || i + 1 == self.k.len())
         {
             self.blank(tok.range(), What::OpaqueCall);
         }
@@ -443,7 +464,8 @@ impl Rules<'_, '_, '_> {
     fn alone_on_line(&self, i: usize) -> bool {
         let (tok, prev, next) = (self.at(i), self.before(i), self.at(i + 1));
         let newline = |a: usize, b: usize| memchr::memchr(b'\n', self.m.str(a..b).as_bytes()).is_some();
-        (i == 0 || newline(prev.end as usize, tok.start as usize)) && newline(tok.end as usize, next.start as usize)
+        (i == 0 || newline(prev.end as usize, tok.start as usize))
+            && (i + 1 == self.k.len() || newline(tok.end as usize, next.start as usize))
     }
 }
 
@@ -491,7 +513,7 @@ pub(super) fn unroll_pragma(m: &mut Masker<'_>, text: &str, at: usize, span: Ran
         .map(|(f, offset)| (f.to_owned(), if offset == 0 { span.clone() } else { at + offset..at + offset + f.len() }))
         .into_iter()
         .collect();
-    m.found.attributes.push(Attribute { kind: AttributeKind::Unroll, args, span, expansion: String::new() });
+    m.found.attributes.push(Attribute { kind: AttributeKind::Unroll, args, span, expansion: "".into() });
     true
 }
 

@@ -1,5 +1,7 @@
 //! First pass: scopes and statement ends, statement macros, and the `#if`s that split a statement.
 
+use std::ops::Range;
+
 use super::table::{MacroKind, Word};
 use super::{Masker, Tok, What, macros};
 use crate::source::tokens::{Token, TokenKind};
@@ -92,6 +94,8 @@ struct Walker<'m, 't, 'k> {
     /// Token ranges (start, end) of dropped branches, in the order of their `#endif`.
     dropped: Vec<(u32, u32)>,
     kept: Vec<Kept>,
+    /// Byte ranges to blank in the end, at once: they may nest.
+    later: Vec<Range<usize>>,
 }
 
 pub fn run(m: &mut Masker<'_>, toks: &[Tok]) -> Vec<Kept> {
@@ -122,6 +126,7 @@ pub fn run(m: &mut Masker<'_>, toks: &[Tok]) -> Vec<Kept> {
         groups: vec![],
         dropped: vec![],
         kept: Vec::with_capacity(toks.len()),
+        later: vec![],
     };
     for i in 0..toks.len() {
         match toks[i].kind {
@@ -409,7 +414,9 @@ impl Walker<'_, '_, '_> {
             "pragma" => self.pragma(tok, after),
             _ => {
                 let statements = matches!(self.scope(), Scope::Block | Scope::File | Scope::Class);
-                if !(statements && self.state.boundary) {
+                // The grammar wants a newline behind a directive, which the last line of a file may lack.
+                let last = tok.end as usize == self.m.text.len();
+                if last || !(statements && self.state.boundary) {
                     self.m.blank(tok.range());
                     self.m.replace(tok.range(), What::Directive);
                 }
@@ -463,11 +470,7 @@ impl Walker<'_, '_, '_> {
     fn split(&mut self, group: &Group) {
         let mut lost = false;
         for (n, pair) in group.directives.windows(2).enumerate() {
-            let (from, to) = (self.tok(pair[0]), self.tok(pair[1]));
             if n != group.kept && pair[1] > pair[0] + 1 {
-                let range = from.end as usize..to.start as usize;
-                self.m.blank(range.clone());
-                self.m.found.dropped.push(range);
                 self.dropped.push((pair[0] + 1, pair[1]));
                 lost = true;
             }
@@ -477,30 +480,37 @@ impl Walker<'_, '_, '_> {
             self.m.blank(range.clone());
             self.m.replace(range, What::Directive);
         }
-        if lost && let (Some(&first), Some(&last)) = (group.directives.first(), group.directives.last()) {
+        if let (Some(&first), Some(&last)) = (group.directives.first(), group.directives.last()) {
             let range = self.tok(first).start as usize..self.tok(last).end as usize;
-            self.m.problem(6, range, "this #if splits a statement: only its first branch was read");
+            self.m.found.split.push(range.clone());
+            let message = if lost {
+                "this #if splits a statement: only one of its branches was read"
+            } else {
+                "this #if splits a statement: it was read as if it always held"
+            };
+            self.m.problem(6, range, message);
         }
     }
 
     /// The kept tokens in order, without those of dropped branches.
     fn finish(mut self) -> Vec<Kept> {
-        if self.dropped.is_empty() {
-            return self.kept;
+        for range in merge(std::mem::take(&mut self.later)) {
+            self.m.blank(range);
         }
-        self.dropped.sort_unstable();
         let toks = self.toks;
-        let spans: Vec<(u32, u32)> =
-            self.dropped.iter().map(|&(a, b)| (toks[a as usize].start, toks[b as usize].start)).collect();
+        let place = |&(a, b): &(u32, u32)| toks[a as usize - 1].end as usize..toks[b as usize].start as usize;
+        let dropped = merge(self.dropped.iter().map(place).collect());
         let mut at = 0;
-        let mut end = 0;
         self.kept.retain(|k| {
-            while at < spans.len() && spans[at].0 <= k.tok.start {
-                end = end.max(spans[at].1);
+            while dropped.get(at).is_some_and(|d| d.end <= k.tok.start as usize) {
                 at += 1;
             }
-            k.tok.start >= end
+            dropped.get(at).is_none_or(|d| (k.tok.start as usize) < d.start)
         });
+        for range in &dropped {
+            self.m.blank(range.clone());
+        }
+        self.m.found.dropped = dropped;
         self.kept
     }
 
@@ -533,7 +543,8 @@ impl Walker<'_, '_, '_> {
             return self.end_call(callee, close, gap_end, scope, true);
         }
         let looped = name.word == Word::Macro(MacroKind::Loop);
-        if scope == Scope::Block && (next_tok.is(b'{') || looped) {
+        let statement = name.word == Word::Macro(MacroKind::Statement);
+        if scope == Scope::Block && (next_tok.is(b'{') && !statement || looped && !next_tok.is(b';')) {
             let stand_in = if name.len() >= 5 { "while" } else { "if" };
             if self.m.write(name.range(), stand_in) {
                 self.m.replace(name.range(), What::LoopMacro);
@@ -558,10 +569,9 @@ impl Walker<'_, '_, '_> {
                         | "try"
                 )
             }
-            TokenKind::Punct => next_tok.is(b'}'),
+            TokenKind::Punct => next_tok.is(b'}') || next_tok.is(b'{') && statement,
             _ => false,
         };
-        let statement = name.word == Word::Macro(MacroKind::Statement);
         if starts && (newline || next_tok.is(b'}') || statement) {
             self.end_call(callee, close, gap_end, scope, false);
         }
@@ -592,7 +602,7 @@ impl Walker<'_, '_, '_> {
                 }
             }
             Scope::File | Scope::Class => {
-                self.m.blank(call.clone());
+                self.later.push(call.clone());
                 self.m.replace(call, What::OpaqueCall);
                 while self.kept.last().is_some_and(|k| k.tok.start >= self.tok(callee).start) {
                     self.kept.pop();
@@ -603,6 +613,19 @@ impl Walker<'_, '_, '_> {
         self.state.closed = None;
         self.end_statement();
     }
+}
+
+/// Sorts ranges and unites those that touch or nest.
+fn merge(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.sort_by_key(|r| (r.start, r.end));
+    let mut merged: Vec<Range<usize>> = vec![];
+    for range in ranges {
+        match merged.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => merged.push(range),
+        }
+    }
+    merged
 }
 
 /// Whether a branch that begins with `tok` goes on with the statement before it.

@@ -40,6 +40,9 @@ impl<'a> Lower<'a> {
         if let Some(id) = self.cast_call(node, &callee) {
             return id;
         }
+        if let Some(id) = self.reinterpreting_macro(node, &callee) {
+            return id;
+        }
         if callee.receiver.is_none()
             && let Some(id) = self.constructor_call(node, function, &callee)
         {
@@ -79,7 +82,7 @@ impl<'a> Lower<'a> {
                 let template = field(function, "field").and_then(last_template);
                 let end = template.map_or(function.end_byte(), |t| t.start_byte());
                 let text = self.input.text.get(function.start_byte()..end).unwrap_or("");
-                let name = super::declarator::normalise(text).replace(".template ", ".");
+                let name = super::declarator::member_path(text);
                 Callee { name, template, receiver: field(function, "argument") }
             }
             _ => Callee { name: self.text(function).to_owned(), template: None, receiver: None },
@@ -91,7 +94,8 @@ impl<'a> Lower<'a> {
         if let Some(list) = list {
             return named(list).into_iter().map(|n| self.text(n).trim().to_owned()).collect();
         }
-        let start = field(call, "arguments").map_or(0, |a| a.start_byte());
+        let config = named(call).into_iter().find(|n| n.kind() == "kernel_call_syntax");
+        let start = config.or(field(call, "arguments")).map_or(0, |a| a.start_byte());
         let gap = self.input.original.get(function.end_byte()..start).unwrap_or("").trim();
         match gap.strip_prefix('<').and_then(|g| g.strip_suffix('>')) {
             Some(inner) => split_arguments(inner),
@@ -119,6 +123,24 @@ impl<'a> Lower<'a> {
         let [operand] = args.as_slice() else { return None };
         let span = self.span(node);
         Some(self.add_expr(ExprKind::Cast { style, ty: ty.clone(), operand: *operand }, ty, span))
+    }
+
+    /// `FLOAT4(p[i])` where the macro is `(reinterpret_cast<float4*>(&(v))[0])`: the access that it stands for.
+    fn reinterpreting_macro(&mut self, node: Node<'a>, callee: &Callee<'a>) -> Option<ExprId> {
+        let target = self.input.reinterpreting_macro(&callee.name)?;
+        let ty = self.type_by_name(&target);
+        let arguments = named(field(node, "arguments")?);
+        let [argument] = arguments.as_slice() else { return None };
+        let operand = self.expr(*argument);
+        let (span, inner) = (self.span(node), self.span(*argument));
+        let operand_ty = self.type_of(operand);
+        let pointer =
+            if operand_ty == Type::Unknown { operand_ty } else { Type::pointer_to(value(&operand_ty).clone()) };
+        let address = self.add_expr(ExprKind::AddressOf(operand), pointer, inner);
+        let to = Type::pointer_to(ty.clone());
+        let cast = ExprKind::Cast { style: CastStyle::Reinterpret, ty: to.clone(), operand: address };
+        let cast = self.add_expr(cast, to, span);
+        Some(self.add_expr(ExprKind::Deref(cast), ty, span))
     }
 
     /// `float(x)`, `T(x)`, `dim3(8, 8)`.

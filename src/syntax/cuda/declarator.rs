@@ -25,6 +25,9 @@ pub(super) struct Specifiers {
     pub restrict: bool,
 }
 
+/// A declarator with more pointers, arrays and parentheses than this has no type.
+const MAX_LAYERS: usize = 64;
+
 /// A declarator taken apart.
 #[derive(Clone, Debug)]
 pub(super) struct Declared<'t> {
@@ -139,9 +142,11 @@ impl<'a> Lower<'a> {
     ) -> Declared<'a> {
         let mut d = Declared { name: None, ty: base, is_const, is_volatile, function: None, is_pack: false };
         let mut at = declarator;
-        while let Some(node) = at {
+        for _ in 0..MAX_LAYERS {
+            let Some(node) = at else { return d };
             at = self.apply(&mut d, node);
         }
+        d.ty = Type::Unknown;
         d
     }
 
@@ -281,6 +286,17 @@ impl<'a> Lower<'a> {
 
 fn is_restrict(word: &str) -> bool {
     matches!(word, "__restrict__" | "__restrict" | "restrict")
+}
+
+/// `t.template get` as `t.get`.
+pub(super) fn member_path(text: &str) -> String {
+    let mut path = normalise(text);
+    for (from, to) in
+        [(" .", "."), (". ", "."), (" ->", "->"), ("-> ", "->"), (".template ", "."), ("->template ", "->")]
+    {
+        path = path.replace(from, to);
+    }
+    path
 }
 
 /// A type name with single blanks and without `typename`, `struct` and qualifiers.

@@ -63,10 +63,10 @@ impl<'a> Lower<'a> {
                 let items = self.exprs(node);
                 self.add_expr(ExprKind::InitList(items), Type::Unknown, span)
             }
-            "initializer_pair" => match field(node, "value") {
-                Some(v) => self.expr(v),
-                None => self.opaque("designator", node, vec![]),
-            },
+            "initializer_pair" => {
+                let value = field(node, "value").map(|v| self.expr(v));
+                self.opaque("designated initialiser", node, value.into_iter().collect())
+            }
             "compound_literal_expression" => self.compound_literal(node),
             "sizeof_expression" => self.size_of(node),
             "lambda_expression" => self.lambda(node),

@@ -98,11 +98,46 @@ impl<'a> Input<'a> {
 
     /// Places in `range` where a macro stands whose effect is not known.
     pub fn opaque_macros(&self, range: Range<usize>) -> Vec<Span> {
-        let opaque = |w: What| {
-            matches!(w, What::StatementMacro | What::LoopMacro | What::Parameters | What::OpaqueCall | What::Semicolon)
-        };
+        let opaque =
+            |w: What| matches!(w, What::StatementMacro | What::LoopMacro | What::Parameters | What::OpaqueCall);
         let found = self.masked.replaced_in(range).iter().filter(|r| opaque(r.what));
         found.map(|r| self.span(r.range.clone())).collect()
+    }
+
+    /// Preprocessor conditions in `range` that the mask blanked: the text was read as if each were true.
+    pub fn blanked_conditions(&self, range: Range<usize>) -> Vec<Span> {
+        let is_condition = |r: Range<usize>| {
+            let text = self.original.get(r).unwrap_or("").trim_start().trim_start_matches('#').trim_start();
+            text.starts_with("if")
+        };
+        let found = self.masked.replaced_in(range).iter().filter(|r| r.what == What::Directive);
+        found.filter(|r| is_condition(r.range.clone())).map(|r| self.span(r.range.clone())).collect()
+    }
+
+    /// Semicolons that the mask put behind a call without one, which must then be a macro.
+    pub fn added_semicolons(&self, range: Range<usize>) -> Vec<Span> {
+        let found = self.masked.replaced_in(range).iter().filter(|r| r.what == What::Semicolon);
+        found.map(|r| self.span(r.range.clone())).collect()
+    }
+
+    /// The type `T` of a macro whose body is `*(T*)(&(x))` or `reinterpret_cast<T*>(&(x))[0]`.
+    pub fn reinterpreting_macro(&self, name: &str) -> Option<String> {
+        let m = self.masked.macros.get(name).or_else(|| self.known.get(name)).filter(|m| !m.ambiguous)?;
+        let [param] = m.params.as_deref()? else { return None };
+        let body: String = m.body.chars().filter(|c| !c.is_whitespace()).collect();
+        let inner = body.strip_prefix('(').and_then(|b| b.strip_suffix(')')).unwrap_or(&body);
+        let at_most = |b: &str| {
+            [format!("*reinterpret_cast<"), format!("*(reinterpret_cast<"), "*(".to_owned()]
+                .iter()
+                .find_map(|p| b.strip_prefix(p.as_str()).map(str::to_owned))
+        };
+        let indexed =
+            |b: &str| b.strip_suffix("[0]").and_then(|b| b.strip_prefix("reinterpret_cast<")).map(str::to_owned);
+        let rest = [body.as_str(), inner].into_iter().find_map(|b| at_most(b).or_else(|| indexed(b)))?;
+        let (ty, operand) = rest.split_once('*')?;
+        let operand = operand.trim_start_matches(['>', ')', '(', '&']).trim_end_matches(')');
+        let is_name = !ty.is_empty() && ty.chars().all(|c| c.is_alphanumeric() || c == '_' || c == ':');
+        (is_name && operand == param && rest.contains('&')).then(|| ty.to_owned())
     }
 
     /// Whether the loop keyword at `at` stands in the place of a loop macro.

@@ -2,8 +2,25 @@
 
 use crate::ir::{ExprKind, Scalar, Type};
 
-/// The literal's value and type. What is neither an integer nor a float of C++ is kept as an opaque text.
+/// The literal's value and type; the grammar counts a sign in front as part of it. What is neither an integer nor a
+/// float of C++ is kept as an opaque text.
 pub fn number(text: &str) -> (ExprKind, Type) {
+    let Some(bare) = text.strip_prefix('-') else {
+        return unsigned(text.strip_prefix('+').unwrap_or(text));
+    };
+    match unsigned(bare.trim_start()) {
+        // `-1u` is the largest value.
+        (ExprKind::Int(v), Type::Scalar(s)) if s.is_unsigned() => {
+            let modulus = 1i128 << (8 * s.bytes());
+            (ExprKind::Int((modulus - v) % modulus), Type::Scalar(s))
+        }
+        (ExprKind::Int(v), ty) => (ExprKind::Int(-v), ty),
+        (ExprKind::Float(_), ty) => (ExprKind::Float(text.to_owned()), ty),
+        other => other,
+    }
+}
+
+fn unsigned(text: &str) -> (ExprKind, Type) {
     let clean: String = text.chars().filter(|c| *c != '\'').collect();
     let lower = clean.to_ascii_lowercase();
     let (digits, radix) = match lower.get(..2) {
@@ -76,4 +93,38 @@ pub fn character(text: &str) -> Option<i128> {
         '\'' => 39,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_have_the_type_of_their_suffix_and_size() {
+        let int = |text: &str| number(text);
+        assert_eq!(int("1'000"), (ExprKind::Int(1000), Type::Scalar(Scalar::I32)));
+        assert_eq!(int("0x10u"), (ExprKind::Int(16), Type::Scalar(Scalar::U32)));
+        assert_eq!(int("0xffffffff"), (ExprKind::Int(0xffff_ffff), Type::Scalar(Scalar::U32)));
+        assert_eq!(int("4294967295"), (ExprKind::Int(0xffff_ffff), Type::Scalar(Scalar::I64)));
+        assert_eq!(int("010"), (ExprKind::Int(8), Type::Scalar(Scalar::I32)));
+        assert_eq!(int("-1"), (ExprKind::Int(-1), Type::Scalar(Scalar::I32)));
+        assert_eq!(int("-1u"), (ExprKind::Int(0xffff_ffff), Type::Scalar(Scalar::U32)));
+        assert_eq!(int("7ULL").1, Type::Scalar(Scalar::U64));
+    }
+
+    #[test]
+    fn floats_keep_their_text() {
+        for (text, scalar) in
+            [("1.f", Scalar::F32), ("1e-5", Scalar::F64), ("0x1.8p+1f", Scalar::F32), ("-2.5f", Scalar::F32)]
+        {
+            assert_eq!(number(text), (ExprKind::Float(text.to_owned()), Type::Scalar(scalar)));
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_opaque() {
+        for text in ["", "0x", "12abc", "-", "1_km"] {
+            assert!(matches!(number(text).0, ExprKind::Opaque { .. }), "{text}");
+        }
+    }
 }

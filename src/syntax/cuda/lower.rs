@@ -254,7 +254,12 @@ impl<'a> Lower<'a> {
     }
 
     pub fn is_template_type(&self, name: &str) -> bool {
-        self.frames.iter().any(|f| f.types.contains(name))
+        // `template <Num T>` gives a value parameter of type `Num`; use as a type shows that `Num` is a concept.
+        let constrained = |f: &Frame| {
+            let class = |p: &TemplateParam| matches!(p.value_type, Some(Type::Named(_)));
+            f.function.template.iter().any(|p| p.name == name && class(p))
+        };
+        self.frames.iter().any(|f| f.types.contains(name) || constrained(f))
             || self.outer_templates.iter().flatten().any(|p| p.value_type.is_none() && p.name == name)
     }
 }

@@ -100,10 +100,14 @@ impl<'a> Lower<'a> {
         let span = self.span(p);
         let head_ty = self.type_of(head);
         match d.kind() {
-            "abstract_array_declarator" if field(d, "declarator").is_none() => {
+            "abstract_array_declarator" => {
+                let base = match field(d, "declarator") {
+                    Some(inner) => self.declarator_as_expr(p, head, inner)?,
+                    None => head,
+                };
                 let index = self.expr(field(d, "size")?);
-                let ty = head_ty.element().cloned().unwrap_or(Type::Unknown);
-                Some(self.add_expr(ExprKind::Index { base: head, index }, ty, span))
+                let ty = self.type_of(base).element().cloned().unwrap_or(Type::Unknown);
+                Some(self.add_expr(ExprKind::Index { base, index }, ty, span))
             }
             "pointer_declarator" | "reference_declarator" => {
                 let inner = named(d).into_iter().next().filter(|n| n.kind() == "identifier")?;

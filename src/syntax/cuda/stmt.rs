@@ -32,6 +32,17 @@ impl<'a> Lower<'a> {
         for suspect in input.spans(&input.masked.suspicions).into_iter().filter(|d| all.overlaps(*d)) {
             self.flaw(FlawKind::SuspectedMisparse, suspect);
         }
+        for condition in input.blanked_conditions(all.range()) {
+            self.flaw(FlawKind::DroppedBranch, condition);
+        }
+        for semicolon in input.added_semicolons(all.range()) {
+            let touches = |f: &Flaw| {
+                f.kind == FlawKind::OpaqueMacro && f.span.end + 1 >= semicolon.start && f.span.start <= semicolon.start
+            };
+            if !self.function().flaws.iter().any(touches) {
+                self.flaw(FlawKind::OpaqueMacro, semicolon);
+            }
+        }
         for opaque in input.opaque_macros(all.range()) {
             self.flaw(FlawKind::OpaqueMacro, opaque);
         }

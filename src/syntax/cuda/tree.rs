@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
-/// Files above this size are not parsed (K0003): nothing that people write by hand comes near it.
+/// Files above this size are not parsed (K0011): nothing that people write by hand comes near it.
 pub const MAX_BYTES: usize = 8 << 20;
 
 /// Parses a masked text. `None` when it is larger than [`MAX_BYTES`] or needs more parser steps than a text of its

@@ -99,7 +99,10 @@ impl<'a> Lower<'a> {
     }
 
     fn class(&mut self, node: Node<'a>, template: Option<Template<'a>>) {
-        let (Some(name), Some(body)) = (field(node, "name"), field(node, "body")) else { return };
+        let Some(body) = field(node, "body") else { return };
+        // `typedef struct {..} V;` names its class behind it.
+        let typedef = || node.parent().filter(|p| p.kind() == "type_definition").and_then(|p| field(p, "declarator"));
+        let Some(name) = field(node, "name").or_else(typedef) else { return };
         let name = self.text(name).split('<').next().unwrap_or("").trim().to_owned();
         let params = self.detached_template(template);
         self.path.push(PathPart::Class(name.clone()));
@@ -179,6 +182,9 @@ impl<'a> Lower<'a> {
         let span = self.span(node);
         for (name, ty) in self.in_scratch(|l| l.alias_of(node)) {
             let ty = without_lengths(&ty);
+            if ty == Type::Unknown || ty == Type::Named(name.clone()) {
+                continue;
+            }
             self.aliases.insert(name.clone(), ty.clone());
             self.unit.aliases.push(TypeAlias { name, ty, span });
         }
@@ -338,7 +344,18 @@ impl<'a> Lower<'a> {
             }
         }
         self.body(body, whole);
+        self.settle_concepts();
         self.close();
+    }
+
+    /// Template parameters that were used as types are types, whatever stands in front of their names.
+    fn settle_concepts(&mut self) {
+        let f = self.function();
+        let vars = f.vars.iter().map(|v| &v.ty).chain([&f.return_type]);
+        let used: Vec<String> = vars.filter_map(param_of).collect();
+        for p in f.template.iter_mut().filter(|p| used.contains(&p.name)) {
+            p.value_type = None;
+        }
     }
 
     fn is_known_class(&self, name: &str) -> bool {
@@ -371,6 +388,15 @@ impl<'a> Lower<'a> {
             .collect();
         parts.push(name);
         parts.join("::")
+    }
+}
+
+fn param_of(ty: &Type) -> Option<String> {
+    match ty {
+        Type::Param(name) => Some(name.clone()),
+        Type::Pointer(p) | Type::Reference(p) => param_of(&p.ty),
+        Type::Array { elem, .. } => param_of(elem),
+        _ => None,
     }
 }
 

@@ -1,0 +1,233 @@
+//! Compile gate, tier 1: does a kernel compile, and what does it take?
+//!
+//! ```text
+//! file + headers --slice--> device slice --NVRTC--> PTX, CUBIN, resources --> side by side with the original
+//!                   \--> named reason why not      \--> messages on the user's lines
+//! ```
+//!
+//! [`slice`] cuts, [`nvrtc`] and [`nvcc`] compile, [`cache`] remembers, [`messages`] maps back, [`occupancy`] and
+//! [`compare`] judge the resources, [`toolchain`] finds compilers and [`install`] brings one.
+//!
+//! NVRTC runs inside the process: it reads the candidate and runs nothing of it. See [`nvrtc`] for when to use a child
+//! process all the same.
+
+pub mod cache;
+pub mod child;
+pub mod compare;
+mod declare;
+pub mod flags;
+pub mod headers;
+pub mod install;
+pub mod items;
+pub mod lex;
+pub mod messages;
+pub mod nvcc;
+pub mod nvrtc;
+pub mod occupancy;
+mod program;
+pub mod ptxas;
+pub mod slice;
+mod standard;
+pub mod toolchain;
+pub mod unsliceable;
+
+pub use cache::Cache;
+pub use compare::{BlockShape, Comparison, compare};
+pub use program::{HeaderSource, HeaderText, NoHeaders};
+pub use ptxas::KernelResources;
+pub use slice::{Sliced, Target, slice};
+pub use toolchain::Toolchain;
+pub use unsliceable::Unsliceable;
+
+use crate::diag::{Code, Diagnostic, Severity};
+use crate::source::{FileId, SourceFile};
+use cache::{Key, Stored};
+use messages::Message;
+use nvrtc::NvrtcError;
+
+/// What to compile.
+#[derive(Clone, Debug)]
+pub struct CompileRequest<'a> {
+    pub slice: &'a Sliced,
+    /// Name expressions: `kernel<float, 4>` for a template. Empty: the kernel itself.
+    pub names: Vec<String>,
+    /// `sm_80`, `sm_90a`.
+    pub arch: &'a str,
+    /// Options for NVRTC, as [`flags::from_nvcc`] gives them.
+    pub options: &'a [String],
+}
+
+/// A kernel that compiled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compiled {
+    /// The kernels asked for, in the order of the names; `name` is set.
+    pub kernels: Vec<KernelResources>,
+    pub ptx: String,
+    pub cubin: Vec<u8>,
+    pub warnings: Vec<Message>,
+    pub from_cache: bool,
+    /// `NVRTC 13.5`.
+    pub toolchain: String,
+}
+
+/// Why there is nothing compiled.
+#[derive(Debug, thiserror::Error)]
+pub enum CompileError {
+    #[error("no compiler: neither NVRTC nor its cache was found")]
+    NoToolchain,
+    #[error("`{kernel}` is a template and no instantiation is known")]
+    NeedsInstantiation { kernel: String },
+    #[error("{arch} is not an architecture that {toolchain} compiles for")]
+    Architecture { arch: String, toolchain: String },
+    /// The program is wrong, or the slice lacks something; `hint` says which, where that is known.
+    #[error("{}", first_error(.messages))]
+    Rejected { messages: Vec<Message>, hint: Option<Unsliceable>, host_names: Vec<String> },
+    /// Says nothing about the program.
+    #[error("the compiler could not be asked: {0}")]
+    Compiler(NvrtcError),
+}
+
+impl CompileError {
+    /// A short name to count by.
+    pub fn key(&self) -> &'static str {
+        match self {
+            CompileError::NoToolchain => "no-toolchain",
+            CompileError::NeedsInstantiation { .. } => "needs-instantiation",
+            CompileError::Architecture { .. } => "architecture",
+            CompileError::Rejected { hint: Some(reason), .. } => reason.key(),
+            CompileError::Rejected { .. } => "rejected",
+            CompileError::Compiler(_) => "compiler",
+        }
+    }
+
+    /// As diagnostics on the user's lines. `find` gives a file by the name that its `#line` directives carry.
+    pub fn diagnostics<'a>(&self, find: &dyn Fn(&str) -> Option<(FileId, &'a SourceFile)>) -> Vec<Diagnostic> {
+        let one = |code, next: &str| vec![Diagnostic::error(Code(code), self.to_string()).next(next)];
+        match self {
+            CompileError::NoToolchain => one(410, "kopt toolchain install"),
+            CompileError::NeedsInstantiation { .. } => one(413, "name an instantiation, such as `kernel<float, 4>`"),
+            CompileError::Architecture { .. } => one(414, "choose an architecture that `kopt doctor` lists"),
+            CompileError::Compiler(_) => one(415, "kopt doctor"),
+            CompileError::Rejected { messages, hint, host_names } => {
+                let errors: Vec<Message> = messages.iter().filter(|m| m.severity == Severity::Error).cloned().collect();
+                let mut out = messages::diagnostics(&errors, find);
+                for diagnostic in &mut out {
+                    if let Some(name) = host_names.iter().find(|n| diagnostic.message.contains(&format!("\"{n}\""))) {
+                        diagnostic.notes.push(format!("`{name}` is host code: device code cannot use it"));
+                    }
+                }
+                out.extend(hint.as_ref().map(Unsliceable::diagnostic));
+                out
+            }
+        }
+    }
+}
+
+fn first_error(messages: &[Message]) -> String {
+    let first = messages.iter().find(|m| m.severity == Severity::Error);
+    first.map_or_else(|| "the compiler refused the program".to_owned(), |m| m.text.clone())
+}
+
+/// Compiles slices, and remembers.
+#[derive(Clone, Debug, Default)]
+pub struct CompileGate {
+    toolchain: Toolchain,
+    cache: Cache,
+    identity: String,
+}
+
+impl CompileGate {
+    pub fn new(toolchain: Toolchain, cache: Cache) -> CompileGate {
+        let identity = toolchain.identity();
+        CompileGate { toolchain, cache, identity }
+    }
+
+    pub fn toolchain(&self) -> &Toolchain {
+        &self.toolchain
+    }
+
+    /// Compiles a slice, or finds it compiled already.
+    pub fn compile(&self, request: &CompileRequest<'_>) -> Result<Compiled, CompileError> {
+        let nvrtc = self.toolchain.nvrtc.as_ref().ok_or(CompileError::NoToolchain)?;
+        let toolchain = self.toolchain.version().unwrap_or_default();
+        let names = if request.names.is_empty() { vec![request.slice.kernel.clone()] } else { request.names.clone() };
+        if request.names.is_empty() && request.slice.is_template {
+            return Err(CompileError::NeedsInstantiation { kernel: request.slice.kernel.clone() });
+        }
+        let parts = [self.identity.as_str(), &request.slice.text, request.arch];
+        let lists = [&names[..], request.options]
+            .into_iter()
+            .flat_map(|l| ["\0"].into_iter().chain(l.iter().map(String::as_str)));
+        let key = Key::of(parts.into_iter().chain(lists));
+        if let Some(stored) = self.cache.get(&key) {
+            return Ok(finish(stored, &names, true, toolchain));
+        }
+        let compiled = nvrtc.compile(&request.slice.text, &self.options(request), &names);
+        let output = compiled.map_err(|e| self.explain(e, request, &toolchain))?;
+        let kernels = ptxas::resources(&output.log);
+        let log = ptxas::messages_only(&output.log);
+        let stored = Stored { kernels, lowered: output.lowered, ptx: output.ptx, cubin: output.cubin, log };
+        // A full or read-only disk costs the next run its speed, nothing else.
+        let _ = self.cache.put(&key, &stored);
+        Ok(finish(stored, &names, false, toolchain))
+    }
+
+    fn options(&self, request: &CompileRequest<'_>) -> Vec<String> {
+        let mut out = vec![
+            format!("--gpu-architecture={}", request.arch),
+            "--device-as-default-execution-space".to_owned(),
+            "--ptxas-options=-v".to_owned(),
+            "-lineinfo".to_owned(),
+            // Unused items are kept on purpose where two share a name.
+            "--diag-suppress=177".to_owned(),
+        ];
+        if !request.options.iter().any(|o| o.starts_with("--std")) {
+            out.push("--std=c++17".to_owned());
+        }
+        out.extend(request.options.iter().cloned());
+        out.extend(self.toolchain.includes.iter().map(|p| format!("--include-path={}", p.display())));
+        out
+    }
+
+    fn explain(&self, error: NvrtcError, request: &CompileRequest<'_>, toolchain: &str) -> CompileError {
+        let NvrtcError::Rejected { log } = error else { return CompileError::Compiler(error) };
+        if log.contains("invalid value for --gpu-architecture") {
+            return CompileError::Architecture { arch: request.arch.to_owned(), toolchain: toolchain.to_owned() };
+        }
+        let messages = messages::parse(&ptxas::messages_only(&log));
+        let unknown = messages.iter().filter(|m| m.severity == Severity::Error).find_map(|m| undefined(&m.text));
+        let hint =
+            unknown.filter(|n| !request.slice.missing.is_empty() && !request.slice.host_names.contains(*n)).map(|n| {
+                Unsliceable::ThirdPartyHeader {
+                    name: n.to_owned(),
+                    headers: request.slice.missing.iter().cloned().collect(),
+                }
+            });
+        CompileError::Rejected { hint, host_names: request.slice.host_names.iter().cloned().collect(), messages }
+    }
+}
+
+/// The name in a message that says that a name is not known.
+fn undefined(text: &str) -> Option<&str> {
+    let says = [
+        "is undefined",
+        "has no member",
+        "name followed by \"::\" must be",
+        "is not a template",
+        "has not been declared",
+    ];
+    says.iter().any(|s| text.contains(s)).then(|| text.split('"').nth(1)).flatten()
+}
+
+fn finish(stored: Stored, names: &[String], from_cache: bool, toolchain: String) -> Compiled {
+    let kernels = names
+        .iter()
+        .filter_map(|name| {
+            let symbol = stored.lowered.get(name)?;
+            let found = stored.kernels.iter().find(|k| &k.symbol == symbol)?;
+            Some(KernelResources { name: name.clone(), ..found.clone() })
+        })
+        .collect();
+    let warnings = messages::parse(&stored.log);
+    Compiled { kernels, ptx: stored.ptx, cubin: stored.cubin, warnings, from_cache, toolchain }
+}

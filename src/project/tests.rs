@@ -1,0 +1,68 @@
+use super::*;
+
+fn write(dir: &Path, name: &str, text: &[u8]) {
+    let path = dir.join(name);
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("folder");
+    std::fs::write(path, text).expect("file");
+}
+
+fn names(project: &Project, root: &Path) -> Vec<String> {
+    project.files.iter().map(|f| f.path.strip_prefix(root).unwrap_or(&f.path).display().to_string()).collect()
+}
+
+#[test]
+fn headers_are_followed_once_and_give_their_macros() {
+    let dir = tempfile::tempdir().expect("folder");
+    let root = dir.path();
+    write(
+        root,
+        "src/a.cu",
+        b"#include \"../inc/k.h\"\n#include <vector>\n#include \"gone.h\"\nK_GLOBAL k(int* p) { p[TILE] = 1; }\n",
+    );
+    write(root, "inc/k.h", b"#pragma once\n#include \"n.h\"\n#define K_GLOBAL K_GLOBAL_ void\n");
+    write(root, "inc/n.h", b"#include \"k.h\"\n#define K_GLOBAL_ static __global__\n#define TILE (1 << 4)\n");
+    let project = load(&[root.join("src/a.cu")], &Options { root: Some(root.to_path_buf()), ..Options::default() });
+    assert_eq!(names(&project, root), ["src/a.cu", "inc/k.h", "inc/n.h"]);
+    assert_eq!(project.macros.kernel_aliases(), ["K_GLOBAL", "K_GLOBAL_"]);
+    assert_eq!(project.constants(), [("TILE".to_owned(), 16)]);
+    assert_eq!(project.files.iter().map(|f| f.needs_parse).collect::<Vec<_>>(), [true, true, true]);
+    assert_eq!(project.problems.iter().map(|p| p.code).collect::<Vec<_>>(), [Code(11)]);
+    let masked = mask::mask(&project.sources.get(project.files[0].id).text, &project.macros);
+    assert_eq!(masked.kernels.len(), 1);
+}
+
+#[test]
+fn folders_are_walked_in_order_and_ignore_files_count() {
+    let dir = tempfile::tempdir().expect("folder");
+    let root = dir.path();
+    write(root, "b.cu", b"int b;");
+    write(root, "a.cuh", b"int a;");
+    write(root, "build/c.cu", b"int c;");
+    write(root, "notes.txt", b"__global__");
+    write(root, ".gitignore", b"build/\n");
+    let project = load(&[root.to_path_buf()], &Options::default());
+    assert_eq!(names(&project, root), ["a.cuh", "b.cu"]);
+    assert!(project.files.iter().all(|f| !f.needs_parse));
+}
+
+#[test]
+fn what_cannot_be_read_is_said() {
+    let dir = tempfile::tempdir().expect("folder");
+    write(dir.path(), "latin.cu", b"// caf\xe9\nint x;\n");
+    let large = std::fs::File::create(dir.path().join("large.cu")).expect("file");
+    large.set_len(MAX_BYTES + 1).expect("sparse file");
+    let project = load(&[dir.path().to_path_buf(), dir.path().join("gone.cu")], &Options::default());
+    let mut codes: Vec<u16> = project.problems.iter().map(|p| p.code.0).collect();
+    codes.sort_unstable();
+    assert_eq!(codes, [3, 4, 5]);
+    assert_eq!(project.files.len(), 1);
+}
+
+#[test]
+fn definitions_from_the_command_line_count() {
+    let dir = tempfile::tempdir().expect("folder");
+    write(dir.path(), "a.cu", b"int x;");
+    let defines = vec![("N".to_owned(), Some("4".to_owned())), ("FLAG".to_owned(), None)];
+    let project = load(&[dir.path().join("a.cu")], &Options { defines, ..Options::default() });
+    assert_eq!(project.constants(), [("FLAG".to_owned(), 1), ("N".to_owned(), 4)]);
+}
