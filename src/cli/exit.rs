@@ -18,6 +18,8 @@ pub enum Exit {
     NotModelled = 4,
     /// A required tier is not there.
     TierMissing = 5,
+    /// A check that was asked for could not say anything.
+    Inconclusive = 6,
 }
 
 /// A run that ends early.

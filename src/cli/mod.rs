@@ -1,6 +1,7 @@
 //! One file per command; what they share is in [`options`], [`session`], [`printer`], [`write`] and [`gate`].
 
 mod apply;
+mod cases;
 mod check;
 mod completions;
 mod demo;
@@ -10,9 +11,11 @@ mod explain;
 mod gate;
 mod init;
 mod json;
+mod load;
 mod locked;
 mod new;
 mod options;
+mod output;
 mod printer;
 mod session;
 mod skills;

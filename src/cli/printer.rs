@@ -11,6 +11,8 @@ use super::options::{Colour, Format, Global};
 
 pub struct Printer {
     format: Format,
+    /// Text for people is dropped: the output is for a build tool.
+    silent: bool,
     pub colour: bool,
     out: BufWriter<Stdout>,
 }
@@ -24,11 +26,15 @@ impl Printer {
             Colour::Auto => auto(),
         };
         let out = BufWriter::new(std::io::stdout());
-        Printer { format: global.format, colour: colour && global.format == Format::Text, out }
+        Printer { format: global.format, silent: false, colour: colour && global.format == Format::Text, out }
     }
 
     pub fn is_json(&self) -> bool {
         self.format == Format::Json
+    }
+
+    pub fn silence(&mut self) {
+        self.silent = true;
     }
 
     /// A line for people; nothing in JSON.
@@ -38,7 +44,7 @@ impl Printer {
 
     /// Text for people, as it is; nothing in JSON.
     pub fn text(&mut self, text: &str) -> Result<(), Failure> {
-        if !self.is_json() {
+        if !self.is_json() && !self.silent {
             self.out.write_all(text.as_bytes())?;
         }
         Ok(())

@@ -31,7 +31,7 @@ pub const EDIT: Code = Code(311);
 pub fn finding(f: &Finding) -> Diagnostic {
     match &f.kind {
         FindingKind::Applies { result, payoff, conditions, .. } => applies(f, result, payoff, conditions),
-        FindingKind::Refused { failed } => refused(f, failed),
+        FindingKind::Refused { failed, .. } => refused(f, failed),
         FindingKind::Feature { name, missing: true } => {
             Diagnostic::new(FEATURE, Severity::Note, format!("{}: needs `{name}` first", f.skill))
                 .at(f.span, format!("`{name}` is not here"))

@@ -38,7 +38,7 @@ pub enum SiteResult {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FindingKind {
     Applies { result: SiteResult, payoff: Payoff, conditions: Vec<Judged>, excluded: Vec<Judged> },
-    Refused { failed: Vec<Judged> },
+    Refused { failed: Vec<Judged>, held: Vec<Judged> },
     /// A feature that the skill requires is missing, or one that it conflicts with is there.
     Feature { name: String, missing: bool },
 }
@@ -108,7 +108,8 @@ pub fn judge_all<'a>(input: Input<'a>, skill: &'a Skill, at: FunctionRef, facts:
     candidates.into_iter().map(|bindings| judge_one(input, skill, at, &eval, bindings)).collect()
 }
 
-fn in_scope(skill: &Skill, platform: Option<Platform>) -> bool {
+/// Whether the skill is meant for the platform.
+pub fn in_scope(skill: &Skill, platform: Option<Platform>) -> bool {
     let ranges = &skill.scope.platforms;
     platform.is_none_or(|p| ranges.is_empty() || ranges.iter().any(|r| r.node.contains(p)))
 }
@@ -157,9 +158,9 @@ fn judge_one<'a>(
             let finding = finding(&site, kind);
             Candidate { site, outcome: Some(Sound { proof, payoff }), finding }
         }
-        Judgement::Refused { failed } => {
+        Judgement::Refused { failed, held } => {
             let site = site(bindings, BTreeMap::new());
-            let finding = finding(&site, FindingKind::Refused { failed });
+            let finding = finding(&site, FindingKind::Refused { failed, held });
             Candidate { site, outcome: None, finding }
         }
     }
