@@ -1,6 +1,8 @@
 pub mod compile;
+pub mod contract;
 pub mod diag;
 pub mod edit;
+pub mod facts;
 pub mod ir;
 pub mod project;
 pub mod skill;

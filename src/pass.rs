@@ -20,3 +20,12 @@ pub trait Pass: Sync {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Broken(pub String);
+
+mod table {
+    include!(concat!(env!("OUT_DIR"), "/passes.rs"));
+}
+
+/// The native bodies that kopt brings, by skill name.
+pub fn builtin() -> crate::skill::engine::rewrite::Passes {
+    table::PASSES.iter().copied().collect()
+}

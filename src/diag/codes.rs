@@ -53,11 +53,3 @@ impl Code {
         (digits.len() == 4).then(|| digits.parse().ok().map(Code))?
     }
 }
-
-/// What `kopt explain` says of one code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
-    pub code: Code,
-    pub title: &'static str,
-    pub explain: &'static str,
-}

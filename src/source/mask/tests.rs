@@ -220,7 +220,7 @@ mod soup {
 
         #[test]
         fn mutated_constructs(at in any::<prop::sample::Index>(), cut in 0usize..40, piece in prop::sample::select(PIECES)) {
-            let cases: Vec<&str> = include_str!("../../../tests/data/constructs.txt").split("\n----\n").collect();
+            let cases: Vec<&str> = include_str!("../../../tests/data/mask_constructs.txt").split("\n----\n").collect();
             let case = cases[at.index(cases.len())];
             let start = (0..=at.index(case.len())).rev().find(|&i| case.is_char_boundary(i)).unwrap_or(0);
             let end = (start..=(start + cut).min(case.len())).rev().find(|&i| case.is_char_boundary(i)).unwrap_or(start);

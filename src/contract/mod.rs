@@ -1,0 +1,112 @@
+//! What the caller guarantees. So far: assumptions on arguments and launch shapes, from a contract file or from comments
+//! above a kernel, and the standing assumptions that hold without being asked for.
+
+mod parse;
+mod read;
+
+use std::collections::BTreeMap;
+
+use crate::source::Span;
+
+pub use parse::parse_assumption;
+pub use read::{from_comments, from_toml};
+
+/// One guarantee. `id` names it in verdicts and is derived from its normal form, so that the same assumption written
+/// twice is one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assumption {
+    pub id: String,
+    /// As written.
+    pub text: String,
+    pub kind: AssumptionKind,
+    pub span: Option<Span>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AssumptionKind {
+    /// Two integer expressions over parameters, template values and `blockDim`/`gridDim` members, compared.
+    Compare { left: Term, op: Relation, right: Term },
+    /// `expr % modulus == residue`.
+    Congruent { term: Term, modulus: i128, residue: i128 },
+    /// `aligned(pointer, bytes)`.
+    Aligned { pointer: String, bytes: i128 },
+    /// `noalias(a, b, ..)`: the memory reached through each of them is reached through no other during the kernel.
+    NoAlias(Vec<String>),
+    /// `no_wrap`: unsigned index arithmetic stays within its type.
+    NoWrap,
+    /// `complete`: the launches in view are all there are.
+    Complete,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+/// An integer expression of an assumption.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Term {
+    Int(i128),
+    /// A parameter, a template value, or `blockDim.x`.
+    Name(String),
+    Add(Box<Term>, Box<Term>),
+    Sub(Box<Term>, Box<Term>),
+    Mul(Box<Term>, Box<Term>),
+}
+
+/// The assumptions of a run: those for every kernel, and those for kernels by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Assumptions {
+    pub everywhere: Vec<Assumption>,
+    pub by_kernel: BTreeMap<String, Vec<Assumption>>,
+}
+
+impl Assumptions {
+    /// Those that bind `kernel`, each id once.
+    pub fn of(&self, kernel: &str) -> Vec<&Assumption> {
+        let mut found: Vec<&Assumption> = vec![];
+        for a in self.everywhere.iter().chain(self.by_kernel.get(kernel).into_iter().flatten()) {
+            if !found.iter().any(|f| f.id == a.id) {
+                found.push(a);
+            }
+        }
+        found
+    }
+
+    pub fn extend(&mut self, other: Assumptions) {
+        self.everywhere.extend(other.everywhere);
+        for (kernel, list) in other.by_kernel {
+            self.by_kernel.entry(kernel).or_default().extend(list);
+        }
+    }
+}
+
+/// Standing assumptions: id, what it says. They are listed with a verdict and do not keep it from being proved.
+pub const STANDING: &[(&str, &str)] = &[
+    ("standing:block-limit", "a block has at most 1024 threads: 1024 x 1024 x 64 at most, and at most 1024 in all"),
+    ("standing:grid-limit", "a grid has at most 2147483647 x 65535 x 65535 blocks"),
+    ("standing:sizes-63-bit", "64-bit sizes and counts that enter a kernel are below 2^63"),
+    ("standing:no-wrap-thread-index", "blockIdx * blockDim + threadIdx and its grid stride stay below 2^32"),
+];
+
+/// Assumptions that kopt makes by itself where it must, by name: id, what it says. They make a verdict `assumed`.
+pub const IMPLICIT: &[(&str, &str)] = &[
+    ("implicit:visible-launches", "every launch and instantiation of the kernel is among those in view"),
+    ("implicit:no-wrap", "unsigned index arithmetic stays within its type"),
+    ("implicit:constant-names", "names that are not defined in view are constants, not macros with side effects"),
+];
+
+/// Whether a verdict that rests on `id` is still proved.
+pub fn is_standing(id: &str) -> bool {
+    id.starts_with("standing:")
+}
+
+/// What an id means, for messages; contract assumptions carry their own text.
+pub fn describe(id: &str) -> Option<&'static str> {
+    STANDING.iter().chain(IMPLICIT).find(|(name, _)| *name == id).map(|(_, text)| *text)
+}

@@ -1,0 +1,173 @@
+//! Where assumptions stand: a TOML file (`[assume]`, `[kernel.NAME]`) and comments `// kopt: assume ..` above a kernel.
+
+use super::{Assumption, Assumptions, parse_assumption};
+use crate::diag::{Code, Diagnostic};
+use crate::ir::Program;
+use crate::source::{FileId, SourceFile, Sources, Span};
+
+const BAD_FILE: Code = Code(230);
+const BAD_ASSUMPTION: Code = Code(231);
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    #[serde(default)]
+    assume: Option<AssumeTable>,
+    #[serde(default)]
+    kernel: std::collections::BTreeMap<String, KernelTable>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(untagged)]
+enum AssumeTable {
+    List(Vec<toml::Spanned<String>>),
+    Table(AllTable),
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AllTable {
+    all: Vec<toml::Spanned<String>>,
+}
+
+#[derive(serde::Deserialize)]
+struct KernelTable {
+    #[serde(default)]
+    assume: Vec<toml::Spanned<String>>,
+}
+
+/// Reads a contract: `assume = [..]` (or `[assume] all = [..]`) for every kernel, `[kernel.NAME] assume = [..]` for one.
+pub fn from_toml(file: FileId, source: &SourceFile) -> (Assumptions, Vec<Diagnostic>) {
+    let mut found = Assumptions::default();
+    let table: Table = match toml::from_str(&source.text) {
+        Ok(table) => table,
+        Err(e) => {
+            let range = e.span().unwrap_or(0..0);
+            let bug = Diagnostic::error(BAD_FILE, format!("the contract cannot be read: {}", e.message()))
+                .at(Span::new(file, range.start, range.end), "here")
+                .next("write `assume = [\"cols % 4 == 0\"]`, or `[kernel.NAME]` with an `assume` list");
+            return (found, vec![bug]);
+        }
+    };
+    let mut problems = vec![];
+    let all = match table.assume {
+        Some(AssumeTable::List(list)) | Some(AssumeTable::Table(AllTable { all: list })) => list,
+        None => vec![],
+    };
+    found.everywhere = read_list(file, &all, &mut problems);
+    for (name, kernel) in table.kernel {
+        found.by_kernel.insert(name, read_list(file, &kernel.assume, &mut problems));
+    }
+    (found, problems)
+}
+
+fn read_list(file: FileId, list: &[toml::Spanned<String>], problems: &mut Vec<Diagnostic>) -> Vec<Assumption> {
+    let mut found = vec![];
+    for item in list {
+        let span = Span::new(file, item.span().start, item.span().end);
+        match parse_assumption(item.get_ref(), Some(span)) {
+            Ok(a) => found.push(a),
+            Err(why) => problems.push(bad(span, &why)),
+        }
+    }
+    found
+}
+
+fn bad(span: Span, why: &str) -> Diagnostic {
+    Diagnostic::error(BAD_ASSUMPTION, format!("this assumption cannot be read: {why}"))
+        .at(span, why)
+        .next("write a comparison such as `cols % 4 == 0` or `n <= 4096`, `aligned(x, 16)` or `noalias(x, y)`")
+}
+
+const MARK: &str = "kopt: assume";
+
+/// Reads `// kopt: assume cols % 4 == 0` from the comment block right above each kernel; `,` outside parentheses
+/// separates several.
+pub fn from_comments(program: &Program, sources: &Sources) -> (Assumptions, Vec<Diagnostic>) {
+    let (mut found, mut problems) = (Assumptions::default(), vec![]);
+    for r in program.kernels() {
+        let kernel = program.function(r);
+        let source = sources.get(kernel.span.file);
+        let mut list = vec![];
+        for (start, line) in comment_block_above(&source.text, kernel.span.start as usize) {
+            let Some(at) = line.find(MARK) else { continue };
+            let body = line[at + MARK.len()..].trim_end_matches("*/");
+            for (offset, part) in split_top(body) {
+                let from = start + at + MARK.len() + offset;
+                let span = Span::new(kernel.span.file, from, from + part.len());
+                match parse_assumption(part, Some(span)) {
+                    Ok(a) => list.push(a),
+                    Err(why) => problems.push(bad(span, &why)),
+                }
+            }
+        }
+        if !list.is_empty() {
+            list.reverse();
+            found.by_kernel.entry(kernel.name.clone()).or_default().extend(list);
+        }
+    }
+    (found, problems)
+}
+
+/// Comment lines directly above `at`, nearest first, with their offsets; ends at the first line of code or blank line.
+fn comment_block_above(text: &str, at: usize) -> Vec<(usize, &str)> {
+    let mut found = vec![];
+    let mut end = text.get(..at).and_then(|t| t.rfind('\n')).unwrap_or(0);
+    while end > 0 {
+        let start = text.get(..end).and_then(|t| t.rfind('\n')).map_or(0, |i| i + 1);
+        let line = text.get(start..end).unwrap_or("");
+        let trimmed = line.trim_start();
+        if !(trimmed.starts_with("//") || trimmed.starts_with("/*") || trimmed.starts_with('*')) {
+            break;
+        }
+        found.push((start, line));
+        end = start.saturating_sub(1);
+    }
+    found
+}
+
+fn split_top(text: &str) -> Vec<(usize, &str)> {
+    let (mut parts, mut depth, mut start) = (vec![], 0i32, 0);
+    for (i, c) in text.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            ',' | ';' if depth <= 0 => {
+                parts.push((start, &text[start..i]));
+                start = i + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push((start, &text[start..]));
+    parts.retain(|(_, p)| !p.trim().is_empty());
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> (Assumptions, Vec<Diagnostic>) {
+        from_toml(FileId(0), &SourceFile::new("kopt.toml", text))
+    }
+
+    #[test]
+    fn lists_for_all_and_for_one_kernel() {
+        let (a, problems) = read("assume = [\"n >= 1\"]\n[kernel.softmax]\nassume = [\"cols % 4 == 0\", \"n >= 1\"]\n");
+        assert_eq!(problems, vec![]);
+        let ids: Vec<_> = a.of("softmax").iter().map(|a| a.id.clone()).collect();
+        assert_eq!(ids, ["n>=1", "cols%4==0"]);
+        assert_eq!(a.of("other").len(), 1);
+    }
+
+    #[test]
+    fn errors_point_at_the_text() {
+        let text = "[kernel.k]\nassume = [\"cols % 0 == 0\"]\n";
+        let (_, problems) = read(text);
+        let span = problems[0].primary().unwrap();
+        assert_eq!(&text[span.range()], "\"cols % 0 == 0\"");
+        assert!(!read("assume = 3").1.is_empty());
+        assert!(!read("[[").1.is_empty());
+    }
+}

@@ -1,0 +1,80 @@
+//! Facts with provenance: what is known of a kernel's values, addresses and control flow, and on which places of the
+//! text and which assumptions that rests.
+//!
+//! [`analyse`] walks a kernel once for every launch in general and once for each launch in view; [`Facts`] answers
+//! questions about one such walk. Whatever is not modelled is unknown.
+
+pub mod alias;
+pub mod banks;
+mod because;
+pub mod context;
+mod depend;
+mod effects;
+mod eval;
+mod host;
+mod macros;
+mod poly;
+mod questions;
+mod range;
+mod state;
+mod value;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+pub use alias::Alias;
+pub use because::{Because, Fact};
+pub use context::Context;
+pub use effects::CallEffect;
+pub use macros::Macros;
+pub use poly::{Atom, Poly, function, gcd};
+pub use questions::{Missing, Trip};
+pub use range::{Congruence, Interval, Known};
+pub use state::{AccessState, Event, EventKind, LaunchState, LoopState, Place, Walked};
+pub use value::{Formula, IntValue, PointerValue, Truth, Value};
+
+use crate::contract::Assumption;
+use crate::ir::{Function, FunctionRef, Program, Unit};
+use crate::source::Sources;
+
+/// One function under one context.
+pub struct Facts<'a> {
+    pub program: &'a Program,
+    pub unit: &'a Unit,
+    pub function: &'a Function,
+    pub macros: &'a Macros,
+    pub context: Context,
+    pub walked: Walked,
+}
+
+/// One function under all its contexts.
+pub struct Analysis<'a> {
+    /// Holds for every launch.
+    pub general: Facts<'a>,
+    /// The launches and instantiations in view.
+    pub visible: Vec<Facts<'a>>,
+}
+
+/// The macros of each unit of the program, in order.
+pub fn macros_of(program: &Program, sources: &Sources) -> Vec<Macros> {
+    program.units.iter().map(|u| Macros::read(&sources.get(u.file).text)).collect()
+}
+
+/// Analyses `kernel`. `macros` is what [`macros_of`] gives for the same program.
+pub fn analyse<'a>(
+    program: &'a Program,
+    macros: &'a [Macros],
+    kernel: FunctionRef,
+    assumptions: &[&Assumption],
+) -> Option<Analysis<'a>> {
+    let unit = program.units.get(kernel.unit as usize)?;
+    let function = unit.functions.get(kernel.function.0 as usize)?;
+    let own = macros.get(kernel.unit as usize)?;
+    let all = context::contexts(program, kernel, assumptions, macros);
+    let facts = |context: Context| {
+        let walked = walk::Walker::run(program, unit, function, own, &context);
+        Facts { program, unit, function, macros: own, context, walked }
+    };
+    Some(Analysis { general: facts(all.general), visible: all.visible.into_iter().map(facts).collect() })
+}

@@ -1,0 +1,678 @@
+//! Intervals, and what is known of atoms on one path: bounds, inequalities and congruences with their reasons.
+
+use std::collections::BTreeMap;
+
+use super::because::Because;
+use super::poly::{Atom, Poly, gcd};
+use super::value::Formula;
+use crate::ir::Axis;
+
+/// Integers from `lo` to `hi`, either end open where it is `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Interval {
+    pub lo: Option<i128>,
+    pub hi: Option<i128>,
+}
+
+impl Interval {
+    pub const ALL: Interval = Interval { lo: None, hi: None };
+
+    pub fn new(lo: i128, hi: i128) -> Interval {
+        Interval { lo: Some(lo), hi: Some(hi) }
+    }
+
+    pub fn at_least(lo: i128) -> Interval {
+        Interval { lo: Some(lo), hi: None }
+    }
+
+    pub fn point(v: i128) -> Interval {
+        Interval::new(v, v)
+    }
+
+    pub fn within(self, outer: Interval) -> bool {
+        let lo = outer.lo.is_none_or(|o| self.lo.is_some_and(|s| s >= o));
+        let hi = outer.hi.is_none_or(|o| self.hi.is_some_and(|s| s <= o));
+        lo && hi
+    }
+
+    pub fn meet(self, other: Interval) -> Interval {
+        let lo = match (self.lo, other.lo) {
+            (Some(a), Some(b)) => Some(a.max(b)),
+            (a, b) => a.or(b),
+        };
+        let hi = match (self.hi, other.hi) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        Interval { lo, hi }
+    }
+
+    pub fn plus(self, other: Interval) -> Interval {
+        let add = |a: Option<i128>, b: Option<i128>| a?.checked_add(b?);
+        Interval { lo: add(self.lo, other.lo), hi: add(self.hi, other.hi) }
+    }
+
+    pub fn times(self, factor: i128) -> Interval {
+        let m = |v: Option<i128>| v?.checked_mul(factor);
+        match factor {
+            0 => Interval::point(0),
+            f if f > 0 => Interval { lo: m(self.lo), hi: m(self.hi) },
+            _ => Interval { lo: m(self.hi), hi: m(self.lo) },
+        }
+    }
+
+    /// All products of a value of each.
+    pub fn product(self, other: Interval) -> Interval {
+        if let (Some(a), Some(b), Some(c), Some(d)) = (self.lo, self.hi, other.lo, other.hi) {
+            let corners = [a.checked_mul(c), a.checked_mul(d), b.checked_mul(c), b.checked_mul(d)];
+            let Some(all) = corners.into_iter().collect::<Option<Vec<_>>>() else { return Interval::ALL };
+            return Interval { lo: all.iter().min().copied(), hi: all.iter().max().copied() };
+        }
+        match (self.lo, other.lo) {
+            (Some(a), Some(b)) if a >= 0 && b >= 0 => {
+                let hi = self.hi.zip(other.hi).and_then(|(x, y)| x.checked_mul(y));
+                Interval { lo: a.checked_mul(b), hi }
+            }
+            _ => Interval::ALL,
+        }
+    }
+}
+
+/// `poly` leaves `residue` when divided by `modulus`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Congruence {
+    pub poly: Poly,
+    pub modulus: i128,
+    pub residue: i128,
+    pub because: Because,
+}
+
+/// What holds at one place of the text. Atoms never change, so what holds stays true on the path.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    bounds: BTreeMap<Atom, (Interval, Because)>,
+    nonneg: Vec<(Poly, Because)>,
+    congruent: Vec<Congruence>,
+    equal: Vec<(Poly, Because)>,
+    nonzero: Vec<(Poly, Because)>,
+    choices: Vec<(Vec<Formula>, Because)>,
+}
+
+const MAX_CONSTRAINTS: usize = 200;
+const SEARCH_DEPTH: u32 = 4;
+
+impl Known {
+    /// States the range of an atom, narrowing what was known.
+    pub fn bound(&mut self, atom: Atom, to: Interval, because: Because) {
+        let entry = self.bounds.entry(atom).or_insert((Interval::ALL, Because::nothing()));
+        let met = entry.0.meet(to);
+        if met != entry.0 {
+            entry.0 = met;
+            entry.1.join(&because);
+        }
+    }
+
+    /// States `poly >= 0`.
+    pub fn assume_nonneg(&mut self, poly: Poly, because: Because) {
+        if self.nonneg.len() >= MAX_CONSTRAINTS || poly.as_constant().is_some() {
+            return;
+        }
+        self.nonneg.push((poly, because));
+        // Two rounds over all constraints carry a bound through a short chain.
+        for _ in 0..2 {
+            for i in 0..self.nonneg.len() {
+                let (p, b) = self.nonneg[i].clone();
+                self.narrow(&p, &b);
+            }
+        }
+    }
+
+    fn narrow(&mut self, poly: &Poly, because: &Because) {
+        for (m, c) in poly.terms() {
+            let [atom] = m else { continue };
+            let Some(own) = Poly::atom(atom.clone()).scale(c) else { continue };
+            let Some(rest) = poly.sub(&own) else { continue };
+            if rest.mentions(atom) {
+                continue;
+            }
+            let (range, why) = self.range_of_terms(&rest);
+            // c * atom >= -rest >= -range.hi
+            let Some(least) = range.hi.and_then(i128::checked_neg) else { continue };
+            let to = if c > 0 {
+                Interval { lo: Some(ceil_div(least, c)), hi: None }
+            } else {
+                let Some(top) = least.checked_neg() else { continue };
+                Interval { lo: None, hi: c.checked_neg().map(|d| top.div_euclid(d)) }
+            };
+            self.bound(atom.clone(), to, why.and(because));
+        }
+    }
+
+    /// States `poly == 0`.
+    pub fn assume_zero(&mut self, poly: Poly, because: Because) {
+        if let Some((inner, modulus, residue)) = as_congruence(&poly).or_else(|| remainder_is(&poly)) {
+            self.assume_congruent(inner, modulus, residue, because.clone());
+        }
+        if let Some(negated) = poly.neg() {
+            self.assume_nonneg(negated, because.clone());
+        }
+        self.assume_nonneg(poly.clone(), because.clone());
+        if self.equal.len() < MAX_CONSTRAINTS {
+            self.equal.push((poly, because));
+        }
+    }
+
+    /// States `poly != 0`.
+    pub fn assume_nonzero(&mut self, poly: Poly, because: Because) {
+        if self.nonzero.len() < MAX_CONSTRAINTS {
+            self.nonzero.push((poly, because));
+        }
+    }
+
+    pub fn assume_congruent(&mut self, poly: Poly, modulus: i128, residue: i128, because: Because) {
+        if modulus > 1 && self.congruent.len() < MAX_CONSTRAINTS {
+            self.congruent.push(Congruence { poly, modulus, residue: residue.rem_euclid(modulus), because });
+        }
+    }
+
+    /// Keeps "one of these holds", as in the arm where `a && b` failed.
+    pub fn remember_choice(&mut self, parts: Vec<Formula>, because: Because) {
+        if self.choices.len() < MAX_CONSTRAINTS {
+            self.choices.push((parts, because));
+        }
+    }
+
+    /// Where the path is the one on which a conjunction that contains a test like "`modulus` divides a multiple of what
+    /// `atoms` stand for" has failed.
+    pub fn failed_test(&self, atoms: &std::collections::BTreeSet<Atom>) -> Option<&Because> {
+        let about = |f: &Formula| matches!(f, Formula::NonZero(p) if !p.atoms().is_disjoint(atoms) && is_residue(p));
+        let direct = self.nonzero.iter().find(|(p, _)| about(&Formula::NonZero(p.clone()))).map(|(_, b)| b);
+        direct.or_else(|| self.choices.iter().find(|(parts, _)| parts.iter().any(about)).map(|(_, b)| b))
+    }
+
+    /// Where the path is the one on which `goal` failed together with others, or alone.
+    pub fn failed_formula(&self, goal: &Formula) -> Option<&Because> {
+        let failed = goal.negate();
+        let single = self.nonzero.iter().find(|(p, _)| failed == Formula::NonZero(p.clone())).map(|(_, b)| b);
+        single.or_else(|| self.choices.iter().find(|(parts, _)| parts.contains(&failed)).map(|(_, b)| b))
+    }
+
+    /// Why `divisor` does not divide `poly`: a residue that is known, or a test that failed.
+    pub fn prove_not_divides(&self, divisor: i128, poly: &Poly) -> Option<Because> {
+        if let Some((r, why)) = self.residue(divisor, poly) {
+            return (r != 0).then_some(why);
+        }
+        for (p, why) in &self.nonzero {
+            let Some((inner, modulus, residue)) = as_congruence(p) else { continue };
+            // modulus does not divide inner - residue; if divisor divided poly = inner - residue, so would modulus.
+            if divisor % modulus == 0 && inner.offset(-residue).is_some_and(|i| i == *poly) {
+                return Some(why.clone());
+            }
+        }
+        None
+    }
+
+    fn atom_range(&self, atom: &Atom) -> (Interval, Because) {
+        let (mut range, mut because) = self.bounds.get(atom).cloned().unwrap_or_default();
+        let own = match atom {
+            Atom::Iter(_) => Interval::at_least(0),
+            Atom::Div(inner, d) => {
+                let (r, b) = self.range(inner);
+                because.join(&b);
+                Interval { lo: r.lo.map(|v| v.div_euclid(*d)), hi: r.hi.map(|v| v.div_euclid(*d)) }
+            }
+            Atom::Address(_) => Interval::new(0, i128::from(u64::MAX)),
+            Atom::Fun(name, args) => self.function_range(name, args, &mut because),
+            _ => Interval::ALL,
+        };
+        range = range.meet(own);
+        (range, because)
+    }
+
+    fn function_range(&self, name: &str, args: &[Poly], because: &mut Because) -> Interval {
+        let mut of = |p: &Poly| {
+            let (r, b) = self.range(p);
+            because.join(&b);
+            r
+        };
+        match (name, args) {
+            ("wrap.u32", _) => Interval::new(0, i128::from(u32::MAX)),
+            ("min" | "max", [a, b]) => {
+                let (a, b) = (of(a), of(b));
+                let both = |x: Option<i128>, y: Option<i128>, pick: fn(i128, i128) -> i128| Some(pick(x?, y?));
+                let any = |x: Option<i128>, y: Option<i128>, pick: fn(i128, i128) -> i128| match (x, y) {
+                    (Some(x), Some(y)) => Some(pick(x, y)),
+                    (x, y) => x.or(y),
+                };
+                if name == "min" {
+                    Interval { lo: both(a.lo, b.lo, Ord::min), hi: any(a.hi, b.hi, Ord::min) }
+                } else {
+                    Interval { lo: any(a.lo, b.lo, Ord::max), hi: both(a.hi, b.hi, Ord::max) }
+                }
+            }
+            ("bit.and", [a, b]) => {
+                // A non-negative operand bounds the result.
+                let tops = [of(a), of(b)].into_iter().filter(|r| r.lo.is_some_and(|l| l >= 0)).collect::<Vec<_>>();
+                let hi = tops.iter().filter_map(|r| r.hi).min();
+                if tops.is_empty() { Interval::ALL } else { Interval { lo: Some(0), hi } }
+            }
+            ("bit.or" | "bit.xor", [a, b]) => match (of(a), of(b)) {
+                (Interval { lo: Some(l), hi: Some(h) }, Interval { lo: Some(m), hi: Some(k) }) if l >= 0 && m >= 0 => {
+                    let bits = 128 - h.max(k).leading_zeros();
+                    if bits > 100 { Interval::at_least(0) } else { Interval::new(0, (1 << bits) - 1) }
+                }
+                _ => Interval::ALL,
+            },
+            ("quot", [a, b]) => match (of(a), of(b)) {
+                (Interval { lo: Some(l), hi }, d) if l >= 0 && d.lo.is_some_and(|v| v >= 1) => Interval { lo: Some(0), hi },
+                _ => Interval::ALL,
+            },
+            ("rem", [a, b]) => match (of(a), of(b)) {
+                (Interval { lo: Some(l), .. }, d) if l >= 0 && d.lo.is_some_and(|v| v >= 1) => {
+                    Interval { lo: Some(0), hi: d.hi.map(|h| h - 1) }
+                }
+                _ => Interval::ALL,
+            },
+            _ => Interval::ALL,
+        }
+    }
+
+    fn range_of_terms(&self, poly: &Poly) -> (Interval, Because) {
+        let mut sum = Interval::point(0);
+        let mut because = Because::nothing();
+        for (m, c) in poly.terms() {
+            let mut product = Interval::point(1);
+            for (i, atom) in m.iter().enumerate() {
+                let (r, b) = self.atom_range(atom);
+                because.join(&b);
+                // An even power is no more than a product here; equal neighbours give a square, which is never negative.
+                product = product.product(r);
+                if i == 1 && m.len() == 2 && m[0] == m[1] {
+                    product = product.meet(Interval::at_least(0));
+                }
+            }
+            if !m.is_empty() && is_block_volume(m) {
+                product = product.meet(Interval::new(1, 1024));
+                because.join(&Because::assuming("standing:block-limit"));
+            }
+            sum = sum.plus(product.times(c));
+        }
+        (sum, because)
+    }
+
+    /// The values that `poly` can take.
+    pub fn range(&self, poly: &Poly) -> (Interval, Because) {
+        let (mut range, mut because) = self.range_of_terms(poly);
+        // inner - d * floor(inner / d) is within [0, d): tighter than term by term.
+        for atom in poly.factors() {
+            let Atom::Div(inner, d) = &atom else { continue };
+            let Some(c) = poly.coefficient(&atom).and_then(|c| c.as_constant()) else { continue };
+            if c.checked_rem(*d) != Some(0) {
+                continue;
+            }
+            let times = -(c / d);
+            let rest = Poly::atom(atom.clone())
+                .scale(*d)
+                .and_then(|p| inner.sub(&p))
+                .and_then(|remainder| remainder.scale(times))
+                .and_then(|part| poly.sub(&part));
+            if let Some(rest) = rest {
+                let (r, b) = self.range_of_terms(&rest);
+                let tighter = range.meet(r.plus(Interval::new(0, d - 1).times(times)));
+                if tighter != range {
+                    range = tighter;
+                    because.join(&b);
+                }
+            }
+        }
+        (range, because)
+    }
+
+    /// Why `poly >= 0`, where that can be shown from bounds and at most a few of the inequalities.
+    pub fn prove_nonneg(&self, poly: &Poly) -> Option<Because> {
+        let mut budget = 400;
+        self.search(poly, SEARCH_DEPTH, &mut budget)
+    }
+
+    fn search(&self, poly: &Poly, depth: u32, budget: &mut u32) -> Option<Because> {
+        let (range, because) = self.range(poly);
+        if range.lo.is_some_and(|lo| lo >= 0) {
+            return Some(because);
+        }
+        if depth == 0 || *budget == 0 {
+            return None;
+        }
+        *budget -= 1;
+        let quotients = self.quotient_constraints(poly);
+        for (q, why) in self.nonneg.iter().chain(&quotients) {
+            // Take away a multiple of q that cancels a product that q and poly share with the same sign.
+            for (m, c) in q.terms() {
+                let Some((_, own)) = poly.terms().find(|(n, _)| *n == m) else { continue };
+                if m.is_empty() || own.signum() != c.signum() || own % c != 0 {
+                    continue;
+                }
+                let Some(rest) = q.scale(own / c).and_then(|s| poly.sub(&s)) else { continue };
+                if let Some(found) = self.search(&rest, depth - 1, budget) {
+                    return Some(found.and(why));
+                }
+            }
+        }
+        None
+    }
+
+    /// `inner - d*q >= 0` and `d*q + d - 1 - inner >= 0` for each quotient in `poly`.
+    fn quotient_constraints(&self, poly: &Poly) -> Vec<(Poly, Because)> {
+        let mut found = vec![];
+        let mut from: Vec<Atom> = poly.factors().into_iter().collect();
+        from.extend(self.nonneg.iter().flat_map(|(q, _)| q.factors()));
+        from.sort();
+        from.dedup();
+        for atom in from {
+            let Atom::Div(inner, d) = &atom else { continue };
+            let low = Poly::atom(atom.clone()).scale(*d).and_then(|p| inner.sub(&p));
+            let high = low.as_ref().and_then(|l| Poly::constant(d - 1).sub(l));
+            found.extend([low, high].into_iter().flatten().map(|p| (p, Because::nothing())));
+        }
+        found
+    }
+
+    /// Why `poly > 0`.
+    pub fn prove_positive(&self, poly: &Poly) -> Option<Because> {
+        self.prove_nonneg(&poly.offset(-1)?)
+    }
+
+    /// Why `poly == 0`.
+    pub fn prove_zero(&self, poly: &Poly) -> Option<Because> {
+        if poly.is_zero() {
+            return Some(Because::nothing());
+        }
+        for (q, why) in &self.equal {
+            if q == poly || q.neg().as_ref() == Some(poly) {
+                return Some(why.clone());
+            }
+        }
+        Some(self.prove_nonneg(poly)?.and(&self.prove_nonneg(&poly.neg()?)?))
+    }
+
+    /// Why `poly != 0`.
+    pub fn prove_nonzero(&self, poly: &Poly) -> Option<Because> {
+        for (q, why) in &self.nonzero {
+            if q == poly || q.neg().as_ref() == Some(poly) {
+                return Some(why.clone());
+            }
+        }
+        self.prove_positive(poly).or_else(|| self.prove_positive(&poly.neg()?))
+    }
+
+    /// Why `divisor` divides `poly`.
+    pub fn prove_divides(&self, divisor: i128, poly: &Poly) -> Option<Because> {
+        self.residue(divisor, poly).and_then(|(r, why)| (r == 0).then_some(why))
+    }
+
+    /// `poly mod divisor` where it is one known value, and why.
+    pub fn residue(&self, divisor: i128, poly: &Poly) -> Option<(i128, Because)> {
+        if divisor <= 0 {
+            return None;
+        }
+        let mut because = Because::nothing();
+        let mut reduced = self.unwrap_words(divisor, poly)?;
+        // Known values and residues of single atoms.
+        for atom in reduced.factors() {
+            let Some((modulus, residue, why)) = self.atom_residue(&atom, divisor) else { continue };
+            // atom = modulus * fresh + residue. Only what the modulus leaves of the divisor matters, so the fresh part
+            // is named after the atom and cannot be confused with another.
+            let fresh = Poly::atom(Atom::Fun("part".into(), vec![Poly::atom(atom.clone()), Poly::constant(modulus)]));
+            let value = fresh.scale(modulus)?.offset(residue)?;
+            reduced = substitute_factor(&reduced, &atom, &value)?;
+            because.join(&why);
+        }
+        // Then congruences of whole expressions.
+        for step in 0..8 {
+            let rest = reduce(&reduced, divisor)?;
+            if let Some(c) = rest.as_constant() {
+                return Some((c.rem_euclid(divisor), because));
+            }
+            let before = rest.clone();
+            reduced = rest;
+            for known in &self.congruent {
+                if known.modulus % divisor != 0 && gcd(known.modulus, divisor) == 1 {
+                    continue;
+                }
+                if let Some(next) = cancel(&reduced, known, divisor) {
+                    reduced = reduce(&next, divisor)?;
+                    because.join(&known.because);
+                }
+            }
+            if reduced == before || step == 7 {
+                return reduced.as_constant().map(|c| (c.rem_euclid(divisor), because));
+            }
+        }
+        None
+    }
+
+    /// A value modulo 2^32 is congruent to what was wrapped, as long as the divisor is a power of two up to that.
+    fn unwrap_words(&self, divisor: i128, poly: &Poly) -> Option<Poly> {
+        if divisor & (divisor - 1) != 0 || divisor > 1 << 32 {
+            return Some(poly.clone());
+        }
+        let mut current = poly.clone();
+        for _ in 0..4 {
+            let wrapped = current.factors().into_iter().find_map(|a| match &a {
+                Atom::Fun(name, args) if name == "wrap.u32" => args.first().cloned().map(|inner| (a.clone(), inner)),
+                _ => None,
+            });
+            let Some((atom, inner)) = wrapped else { break };
+            current = substitute_factor(&current, &atom, &inner)?;
+        }
+        Some(current)
+    }
+
+    /// A modulus and residue known for one atom, the most useful for `divisor`.
+    fn atom_residue(&self, atom: &Atom, divisor: i128) -> Option<(i128, i128, Because)> {
+        let (range, why) = self.atom_range(atom);
+        if let (Some(lo), Some(hi)) = (range.lo, range.hi)
+            && lo == hi
+        {
+            return Some((divisor, lo.rem_euclid(divisor), why));
+        }
+        let mut best: Option<(i128, i128, Because)> = None;
+        for c in self.congruent.iter().filter(|c| c.poly.as_atom() == Some(atom)) {
+            let useful = gcd(c.modulus, divisor);
+            if useful > best.as_ref().map_or(1, |b| gcd(b.0, divisor)) {
+                best = Some((c.modulus, c.residue, c.because.clone()));
+            }
+        }
+        best
+    }
+}
+
+/// Replaces `atom` where it is a factor, leaving quotients and functions that contain it alone.
+fn substitute_factor(poly: &Poly, atom: &Atom, value: &Poly) -> Option<Poly> {
+    poly.map_atoms(&|a| match a {
+        a if a == atom => Some(value.clone()),
+        other => Some(Poly::atom(other.clone())),
+    })
+}
+
+/// Drops whole multiples of `divisor`.
+fn reduce(poly: &Poly, divisor: i128) -> Option<Poly> {
+    let mut rest = Poly::zero();
+    for (m, c) in poly.terms() {
+        let mut term = Poly::constant(c.rem_euclid(divisor));
+        for a in m {
+            term = term.mul(&Poly::atom(a.clone()))?;
+        }
+        rest = rest.add(&term)?;
+    }
+    Some(rest)
+}
+
+/// Takes a multiple of a known congruence away so that one product vanishes modulo `divisor`.
+fn cancel(poly: &Poly, known: &Congruence, divisor: i128) -> Option<Poly> {
+    for (m, c) in known.poly.terms() {
+        if m.is_empty() || c == 0 {
+            continue;
+        }
+        for (n, own) in poly.terms() {
+            // n may contain m and further factors: (cols)*row is a multiple of cols.
+            let mut extra: Vec<Atom> = n.to_vec();
+            let mut whole = true;
+            for a in m {
+                match extra.iter().position(|e| e == a) {
+                    Some(i) => drop(extra.remove(i)),
+                    None => whole = false,
+                }
+            }
+            if !whole || own % c != 0 {
+                continue;
+            }
+            let mut factor = Poly::constant(own / c);
+            for a in extra {
+                factor = factor.mul(&Poly::atom(a))?;
+            }
+            // factor * (known - residue) is a multiple of factor * modulus, hence droppable if that covers divisor.
+            if factor.content().checked_mul(known.modulus)? % divisor != 0 {
+                continue;
+            }
+            let taken = known.poly.offset(-known.residue)?.mul(&factor)?;
+            return poly.sub(&taken);
+        }
+    }
+    None
+}
+
+/// Reads `inner - d*floor(inner/d) - r == 0` as `inner = r (mod d)`.
+fn as_congruence(poly: &Poly) -> Option<(Poly, i128, i128)> {
+    // n % d as C has it, where the sign of n is not known: zero in both senses at once, any other remainder is not.
+    for sign in [1, -1] {
+        if let Some(Atom::Fun(name, args)) = poly.scale(sign)?.as_atom()
+            && name == "rem"
+            && let [inner, d] = args.as_slice()
+            && let Some(d) = d.as_constant().filter(|d| *d > 0)
+        {
+            return Some((inner.clone(), d, 0));
+        }
+    }
+    for sign in [1, -1] {
+        let p = poly.scale(sign)?;
+        for atom in p.factors() {
+            let Atom::Div(inner, d) = &atom else { continue };
+            if p.coefficient(&atom)?.as_constant()? != -*d {
+                continue;
+            }
+            let rest = p.add(&Poly::atom(atom.clone()).scale(*d)?)?.sub(inner)?;
+            if let Some(r) = rest.as_constant() {
+                return Some(((**inner).clone(), *d, (-r).rem_euclid(*d)));
+            }
+        }
+    }
+    None
+}
+
+/// Reads `n % d - c == 0` with C's remainder: `n = c (mod d)` whatever the signs. The converse does not hold.
+fn remainder_is(poly: &Poly) -> Option<(Poly, i128, i128)> {
+    for sign in [1, -1] {
+        let p = poly.scale(sign)?;
+        let c = p.constant_term();
+        let rest = p.offset(c.checked_neg()?)?;
+        if let Some(Atom::Fun(name, args)) = rest.as_atom()
+            && name == "rem"
+            && let [inner, d] = args.as_slice()
+            && let Some(d) = d.as_constant().filter(|d| *d > 0)
+        {
+            return Some((inner.clone(), d, c.checked_neg()?.rem_euclid(d)));
+        }
+    }
+    None
+}
+
+/// Whether the polynomial is a remainder, plus a constant.
+fn is_residue(poly: &Poly) -> bool {
+    as_congruence(poly).is_some()
+}
+
+fn ceil_div(a: i128, b: i128) -> i128 {
+    a.div_euclid(b) + i128::from(a.rem_euclid(b) != 0)
+}
+
+fn is_block_volume(m: &[Atom]) -> bool {
+    let axes: Vec<Axis> = m.iter().filter_map(|a| if let Atom::BlockDim(x) = a { Some(*x) } else { None }).collect();
+    axes.len() == m.len() && axes.windows(2).all(|w| w[0] != w[1])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(n: &str) -> Poly {
+        Poly::atom(Atom::Name(n.into()))
+    }
+
+    #[test]
+    fn congruences_carry_through_products() {
+        let mut k = Known::default();
+        let row = name("row");
+        let flat = row.mul(&name("cols")).unwrap();
+        assert!(k.prove_divides(4, &flat).is_none());
+        k.assume_congruent(name("cols"), 4, 0, Because::assuming("cols%4==0"));
+        assert_eq!(k.prove_divides(4, &flat).unwrap().assumptions.len(), 1);
+        assert!(k.prove_divides(8, &flat).is_none());
+        assert!(k.prove_divides(8, &flat.scale(2).unwrap()).is_some());
+        assert!(k.prove_divides(4, &flat.offset(2).unwrap()).is_none());
+        assert_eq!(k.residue(4, &flat.offset(6).unwrap()).unwrap().0, 2);
+    }
+
+    #[test]
+    fn congruence_of_a_product_says_nothing_of_its_factors() {
+        let mut k = Known::default();
+        k.assume_congruent(name("a").mul(&name("b")).unwrap(), 4, 0, Because::nothing());
+        assert!(k.prove_divides(4, &name("a")).is_none());
+        assert!(k.prove_divides(4, &name("a").mul(&name("b")).unwrap()).is_some());
+        assert!(k.prove_divides(4, &name("a").mul(&name("b")).unwrap().mul(&name("c")).unwrap()).is_some());
+        assert!(k.prove_divides(4, &name("a").add(&name("b")).unwrap()).is_none());
+    }
+
+    #[test]
+    fn equal_residues_of_two_atoms_do_not_mix() {
+        let mut k = Known::default();
+        k.assume_congruent(name("a"), 4, 1, Because::nothing());
+        k.assume_congruent(name("b"), 4, 1, Because::nothing());
+        assert_eq!(k.residue(4, &name("a").sub(&name("b")).unwrap()).unwrap().0, 0);
+        assert!(k.residue(8, &name("a").sub(&name("b")).unwrap()).is_none());
+        assert_eq!(k.residue(2, &name("a").add(&name("b")).unwrap()).unwrap().0, 0);
+    }
+
+    #[test]
+    fn a_guard_on_a_quotient_bounds_the_whole() {
+        // i < n / 4 gives 4i + 3 < n.
+        let mut k = Known::default();
+        let (i, n) = (name("i"), name("n"));
+        let guard = n.div_floor(4).unwrap().sub(&i).unwrap().offset(-1).unwrap();
+        k.assume_nonneg(guard, Because::nothing());
+        let goal = n.sub(&i.scale(4).unwrap()).unwrap();
+        assert!(k.prove_nonneg(&goal.offset(-4).unwrap()).is_some());
+        assert!(k.prove_nonneg(&goal.offset(-5).unwrap()).is_none());
+    }
+
+    #[test]
+    fn a_guard_i_below_n_does_not_give_four_i_below_n() {
+        let mut k = Known::default();
+        let (i, n) = (name("i"), name("n"));
+        k.bound(Atom::Name("i".into()), Interval::at_least(0), Because::nothing());
+        k.assume_nonneg(n.sub(&i).unwrap().offset(-1).unwrap(), Because::nothing());
+        assert!(k.prove_positive(&n).is_some());
+        assert!(k.prove_nonneg(&n.sub(&i.scale(4).unwrap()).unwrap().offset(-4).unwrap()).is_none());
+    }
+
+    #[test]
+    fn remainders_are_bounded() {
+        let k = Known::default();
+        let r = name("x").mod_floor(32).unwrap();
+        assert_eq!(k.range(&r).0, Interval::new(0, 31));
+        assert_eq!(k.range(&r.scale(4).unwrap().offset(1).unwrap()).0, Interval::new(1, 125));
+        let mut k = Known::default();
+        k.assume_zero(r.offset(-3).unwrap(), Because::nothing());
+        assert_eq!(k.residue(32, &name("x")).unwrap().0, 3);
+        assert!(k.residue(64, &name("x")).is_none());
+    }
+}

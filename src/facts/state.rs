@@ -1,0 +1,101 @@
+//! What the walk writes down: the state at each surface, and the events in the order in which they happen.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::because::Because;
+use super::poly::{Atom, Poly};
+use super::range::Known;
+use super::value::{PointerValue, Truth, Value};
+use crate::ir::*;
+use crate::source::Span;
+
+/// Where execution is when something happens.
+#[derive(Clone, Debug)]
+pub struct Place {
+    pub known: Arc<Known>,
+    /// Position in the order of evaluation of one pass over the text.
+    pub seq: u32,
+    pub loops: Vec<LoopId>,
+    /// Conditions and exits that may keep some threads of the block away, nearest last.
+    pub divergent: Option<(Span, String)>,
+    /// Conditions around the place, outermost first.
+    pub conditions: Vec<(Span, Option<ExprId>)>,
+}
+
+#[derive(Clone, Debug)]
+pub struct AccessState {
+    pub place: Place,
+    pub pointer: Option<PointerValue>,
+    /// Size of what is moved, where it is known.
+    pub bytes: Option<u32>,
+    pub is_volatile: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct LoopState {
+    /// Before the first iteration.
+    pub before: Place,
+    /// Known inside an iteration, the loop's condition included.
+    pub inside: Arc<Known>,
+    pub condition: Option<Truth>,
+    /// Whether the threads of a block all run it, and equally often.
+    pub divergent: Option<(Span, String)>,
+    /// Variables that change by the same amount in every iteration: value at the start of an iteration, amount.
+    pub inductions: BTreeMap<VarId, (Poly, Poly)>,
+    /// First and one past the last event number of condition, body and step.
+    pub events: (u32, u32),
+    /// Atoms born inside: they differ from one iteration to the next.
+    pub born: BTreeSet<Atom>,
+    pub exits: Vec<(Span, &'static str)>,
+    pub because: Because,
+}
+
+#[derive(Clone, Debug)]
+pub struct Event {
+    pub kind: EventKind,
+    pub span: Span,
+    pub seq: u32,
+    pub loops: Vec<LoopId>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    Access(AccessId),
+    /// A write of memory that is no access surface.
+    Unlisted,
+    /// A read of memory that is no access surface.
+    Read,
+    Atomic,
+    Barrier(BarrierKind),
+    Fence,
+    Call,
+    /// A macro, assembly, or other text that may do anything.
+    Anything,
+    Exit,
+}
+
+#[derive(Clone, Debug)]
+pub struct LaunchState {
+    pub block: Option<[Poly; 3]>,
+    pub grid: Option<[Poly; 3]>,
+    pub args: Vec<Value>,
+    pub known: Arc<Known>,
+    pub because: Because,
+}
+
+/// Everything that one walk over a function found.
+#[derive(Clone, Debug, Default)]
+pub struct Walked {
+    pub accesses: BTreeMap<AccessId, AccessState>,
+    pub barriers: BTreeMap<BarrierId, Place>,
+    pub loops: BTreeMap<LoopId, LoopState>,
+    pub launches: BTreeMap<u32, LaunchState>,
+    pub values: BTreeMap<ExprId, (Value, Arc<Known>)>,
+    pub places: BTreeMap<ExprId, Place>,
+    pub events: Vec<Event>,
+    /// Opaque values and versions on which the threads of a block may differ.
+    pub varying: BTreeSet<Atom>,
+    /// Why nothing can be said about the function as a whole.
+    pub taint: Option<(Option<Span>, String)>,
+}

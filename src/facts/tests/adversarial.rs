@@ -1,0 +1,198 @@
+//! Texts that look provable and are not.
+
+use super::*;
+
+/// Whether stride 1 of `x[i]` is claimed in the first loop.
+fn claims_stride(body: &str) -> Option<String> {
+    let text = format!("__global__ void k(float* x, float* y, int n, unsigned u, int m) {{ {body} }}");
+    claims_in(&text)
+}
+
+fn claims_in(text: &str) -> Option<String> {
+    with(text, &[], |f| {
+        let s = f.stride(access(f, text, "x[i]"), LoopId(0)).ok()?;
+        Some(format!("{} {}", f.render(&s.value), grade(&s.because)))
+    })
+}
+
+#[test]
+fn no_stride_is_claimed() {
+    for body in [
+        "for (int i = 0; i < n; ++i) { y[0] += x[i]; if (y[0] > 3) i += 2; }",
+        "for (int i = 0; i < n; ++i) { y[0] += x[i]; int* p = &i; *p = 7; }",
+        "for (int i = 0; i < n; ++i) { y[0] += x[i]; int& r = i; r++; }",
+        "for (int i = 0; i < n; ++i) { y[0] += x[i]; auto& r = i; r++; }",
+        "int i = 0; int& r = i; for (int j = 0; j < n; ++j) { y[0] += x[i]; ++i; r += 2; }",
+        "int i = 0; auto bump = [&] { i += 2; }; for (int j = 0; j < n; ++j) { y[0] += x[i]; ++i; bump(); }",
+        "int i = 0; auto bump = [&i]() { ++i; }; for (int j = 0; j < n; ++j) { bump(); y[0] += x[i]; ++i; }",
+        "for (int i = 0; i < n; ++i) { y[0] += x[i]; asm(\"mov.u32 %0, 3;\" : \"=r\"(i)); }",
+        "for (int i = 0; i < n; ++i) { y[0] += x[i]; UNKNOWN_MACRO; }",
+        "for (int i = 0; i < n; ++i) { y[0] += x[i]; UNKNOWN_MACRO(i) }",
+        "for (int i = 0; i < n; ++i) { y[0] += x[i]; change(i); }",
+        "for (int i = 0; i < n; ++i) { y[0] += x[i]; i = i; }",
+        "for (int i = 0; i < n; ++i, i += m) { y[0] += x[i]; m++; }",
+        "for (int i = 0; i < n; i += m) { y[0] += x[i]; m = 2; }",
+        "for (volatile int i = 0; i < n; ++i) { y[0] += x[i]; }",
+        "for (short i = 0; i < n; ++i) { y[0] += x[i]; }",
+        "for (unsigned char i = 0; i < n; ++i) { y[0] += x[i]; }",
+        "int i = 0; for (int j = 0; j < n; ++j) { y[0] += x[i]; if (j & 1) ++i; }",
+        "int i = 0; for (int j = 0; j < n; ++j) { y[0] += x[i]; if (j & 1) continue; ++i; }",
+        "int i = 0; for (int j = 0; j < n; ++j) { y[0] += x[i]; switch (j) { case 0: ++i; } }",
+        "int i = 0; for (int j = 0; j < n; ++j) { y[0] += x[i]; (j ? i : m) += 1; }",
+        "int i = 0; for (int j = 0; j < n; ++j) { y[0] += x[i]; m = (++i, i++); }",
+        "int i = 0; for (int j = 0; j < n; ++j) { y[0] += x[i]; j > 3 && ++i; }",
+        "unsigned i = u; for (int j = 0; j < n; ++j) { y[0] += x[i]; --i; }",
+        "int i = 0; for (int j = 0; j < n; ++j) { for (int q = 0; q < j; ++q) ++i; y[0] += x[i]; }",
+        "int i = 0; for (int j = 0; j < n; ++j) { y[0] += x[i]; i = j * j; }",
+        "int i = 0; again: for (int j = 0; j < n; ++j) { y[0] += x[i]; ++i; if (j > 3) goto again; }",
+        "int i = 0; for (int j = 0; j < n; ++j) { int i = y[j]; y[0] += x[i]; ++i; }",
+        "for (int i = 0; i < n; ++i) { x = x + m; y[0] += x[i]; x += i; }",
+        "for (int i = 0; i < n; ++i) { if (m) x = y; y[0] += x[i]; }",
+        "for (int i = 0; i < n; ++i) { float** p = &x; *p = y; y[0] += x[i]; }",
+        "struct S { int i; } s; s.i = 0; for (int j = 0; j < n; ++j) { int i = s.i; y[0] += x[i]; s.i += j; }",
+    ] {
+        assert_eq!(claims_stride(body), None, "{body}");
+    }
+}
+
+#[test]
+fn hidden_by_macros_of_the_file() {
+    let kernel = "__global__ void k(float* x, float* y, int n) { int i = 0; for (int j = 0; j < n; ++j) { y[0] += x[i]; BODY } }";
+    for (defines, body) in [
+        ("#define STEP ++i\n", "STEP; ++i;"),
+        ("#define STEP() ++i\n", "STEP(); ++i;"),
+        ("#define INNER i += 2\n#define STEP() INNER\n", "STEP(); ++i;"),
+        ("#define min(a, b) (i++, (a))\n", "++i; y[1] = min(1, 2);"),
+        ("#define i i2\n", "++i;"),
+        ("#define int unsigned char\n", "++i;"),
+    ] {
+        let text = format!("{defines}{}", kernel.replace("BODY", body));
+        assert_eq!(claims_in(&text), None, "{defines}");
+    }
+    let harmless = format!("#define NOTE(a) ((void)0)\n{}", kernel.replace("BODY", "++i;"));
+    assert_eq!(claims_in(&harmless).as_deref(), Some("1 proved"));
+}
+
+fn known_at(text: &str, what: &str, assume: &[&str], bytes: i128) -> Option<bool> {
+    with(text, assume, |f| {
+        let (p, known) = f.address(access(f, text, what), &[]).ok()?;
+        f.aligned(&p, &known, bytes).map(|(v, _)| v)
+    })
+}
+
+#[test]
+fn no_alignment_is_claimed() {
+    let all = ["aligned(x, 16)", "n % 4 == 0"];
+    let text = |body: &str| format!("__global__ void k(float* x, float* y, int n, unsigned u, short s) {{ {body} }}");
+    for body in [
+        "x += 1; y[0] = x[n];",
+        "n = n + 1; y[0] = x[n];",
+        "if (u > 3) n = 3; y[0] = x[n];",
+        "n >>= 1; y[0] = x[n];",
+        "int q = n; q++; n = q; y[0] = x[n];",
+        "n *= 3; n -= 1; y[0] = x[n];",
+        "unsigned n2 = n; n = n2 / 2; y[0] = x[n];",
+        "x = y; y[0] = x[n];",
+        "n = (short)n + u; y[0] = x[n];",
+        "n = min(n, (int)u); y[0] = x[n];",
+        "n = u ? n : 2; y[0] = x[n];",
+        "n = n & 6; y[0] = x[n];",
+        "n = n | 1; y[0] = x[n];",
+        "n ^= 1; y[0] = x[n];",
+        "n = n / 4; y[0] = x[n];",
+        "n = -n + 1; y[0] = x[n];",
+        "n = ~n; y[0] = x[n];",
+        "n = sizeof(n) + n + 1; y[0] = x[n];",
+    ] {
+        let got = known_at(&text(body), "x[n]", &all, 16);
+        assert_ne!(got, Some(true), "{body}");
+    }
+    for body in ["y[0] = x[n];", "n = -n; y[0] = x[n];", "n = n & ~3; y[0] = x[n];", "n = n << 1; y[0] = x[n];"] {
+        assert_eq!(known_at(&text(body), "x[n]", &all, 16), Some(true), "{body}");
+    }
+    // A test that does not dominate, or of something else, proves nothing.
+    for body in [
+        "if (n % 4 == 0) { y[1] = 0; } y[0] = x[n];",
+        "if (n % 4 == 0 || u) y[0] = x[n];",
+        "if (n % 2 == 0) y[0] = x[n];",
+        "if (n % 4) y[0] = x[n];",
+        "if (!(n % 4 == 0)) y[0] = x[n];",
+        "if (n % 4 == 0) { n++; y[0] = x[n]; }",
+        "if (u % 4 == 0) y[0] = x[n];",
+        "bool ok = n % 4 == 0; n++; if (ok) y[0] = x[n];",
+        "if (n % 4 == 1) y[0] = x[n];",
+        "if ((n / 4) % 4 == 0) y[0] = x[n];",
+        "if ((unsigned char)n % 4 == 0 && u) y[0] = x[n + 1];",
+    ] {
+        let what = if body.contains("x[n + 1]") { "x[n + 1]" } else { "x[n]" };
+        assert_ne!(known_at(&text(body), what, &["aligned(x, 16)"], 16), Some(true), "{body}");
+    }
+    for body in [
+        "if (n % 4 == 0) y[0] = x[n];",
+        "if (u && n % 4 == 0) y[0] = x[n];",
+        "if (n % 4) return; y[0] = x[n];",
+        "if (n % 4 != 0) { y[1] = 0; } else { y[0] = x[n]; }",
+        "bool ok = n % 4 == 0; if (ok) y[0] = x[n];",
+        "if ((n & 3) == 0) y[0] = x[n];",
+        "if (!(n & 3)) y[0] = x[n];",
+        "y[0] = n % 4 == 0 ? x[n] : 0;",
+        "if (n % 8 == 4) y[0] = x[n];",
+    ] {
+        assert_eq!(known_at(&text(body), "x[n]", &["aligned(x, 16)"], 16), Some(true), "{body}");
+    }
+}
+
+#[test]
+fn instantiations_must_agree() {
+    let text = "template <int V> __global__ void k(float* x, float* y, int n) { y[0] = x[n * V]; }
+      int main() { float* a; float* b; cudaMalloc(&a, 64); cudaMalloc(&b, 64); k<4><<<1, 1>>>(a, b, 2); k<V2><<<1, 1>>>(a, b, 2); }";
+    assert_eq!(known_at(&text.replace("V2", "8"), "x[n * V]", &[], 16), Some(true));
+    assert_eq!(known_at(&text.replace("V2", "2"), "x[n * V]", &["n % 2 == 0"], 16), Some(true));
+    assert_eq!(known_at(&text.replace("V2", "3"), "x[n * V]", &[], 16), None);
+    let shadowed = format!("const int V2 = 4;\ntemplate <int V2> void g(float* a) {{ k<V2><<<1, 1>>>(a, a, 2); }}\n{text}");
+    assert_eq!(known_at(&shadowed.replace("int main() { float* a; float* b; cudaMalloc(&a, 64); cudaMalloc(&b, 64); k<4><<<1, 1>>>(a, b, 2); k<V2><<<1, 1>>>(a, b, 2); }", "int main() {}"), "x[n * V]", &["aligned(x, 16)"], 16), None);
+}
+
+fn together(text: &str) -> bool {
+    with(text, &[], |f| f.walked.barriers.values().last().map(|p| f.together(&p.divergent).is_ok())).unwrap_or(false)
+}
+
+#[test]
+fn barriers_that_some_threads_miss() {
+    let text = |body: &str| format!("__global__ void k(float* x, int n) {{ int t = threadIdx.x; __shared__ int flag; {body} }}");
+    for body in [
+        "if (t < n) __syncthreads();",
+        "if (t >= n) return; __syncthreads();",
+        "if (blockIdx.x * blockDim.x + threadIdx.x >= n) return; __syncthreads();",
+        "if (x[t] > 0) return; __syncthreads();",
+        "for (int i = t; i < n; i += blockDim.x) __syncthreads();",
+        "for (int i = 0; i < n; ++i) { if (t == i) break; __syncthreads(); }",
+        "for (int i = 0; i < n; ++i) { if (t == i) return; } __syncthreads();",
+        "int m = t; for (int i = 0; i < m; ++i) __syncthreads();",
+        "int m = n; if (t == 0) m = 3; for (int i = 0; i < m; ++i) __syncthreads();",
+        "while (flag) __syncthreads();",
+        "int m = n; for (int i = 0; i < 3; ++i) { if (m > 2) __syncthreads(); m = t; }",
+        "switch (t) { case 0: __syncthreads(); }",
+        "t == 0 && (__syncthreads(), 1);",
+        "do { __syncthreads(); } while (x[t] > 0);",
+        "MAYBE_RETURN(t); __syncthreads();",
+        "asm volatile(\"@p exit;\"); __syncthreads();",
+        "unsigned m = __ballot_sync(~0u, t > 3); if (m) __syncthreads();",
+        "int lane = t & 31; int w = lane / 32 + t; if (w == 0) __syncthreads();",
+    ] {
+        assert!(!together(&text(body)), "{body}");
+    }
+    for body in [
+        "__syncthreads();",
+        "if (n > 3) __syncthreads();",
+        "if (blockIdx.x >= n) return; __syncthreads();",
+        "for (int i = 0; i < n; ++i) __syncthreads();",
+        "for (int i = 0; i < n; i += blockDim.x) __syncthreads();",
+        "for (int s = blockDim.x / 2; s > 0; s >>= 1) { if (t < s) x[t] += x[t + s]; __syncthreads(); }",
+        "if (t < n) { x[t] = 0; } __syncthreads();",
+        "for (int i = t; i < n; i += 32) { x[i] = 0; } __syncthreads();",
+        "int m = 4; if (n > 3) m = 8; for (int i = 0; i < m; ++i) __syncthreads();",
+    ] {
+        assert!(together(&text(body)), "{body}");
+    }
+}
