@@ -1,9 +1,14 @@
 pub mod compile;
+pub mod config;
 pub mod contract;
 pub mod diag;
 pub mod edit;
 pub mod facts;
+pub mod gpu;
 pub mod ir;
+pub mod lock;
+pub mod pass;
+pub mod predicate;
 pub mod project;
 pub mod skill;
 pub mod source;

@@ -89,11 +89,12 @@ pub fn rewrite(session: &Session, args: &Args, printer: &mut Printer) -> Result<
     let skills: Vec<&Skill> = args.skill.iter().map(|n| session.skill(n)).collect::<Result<_, _>>()?;
     let loaded = &session.loaded;
     let parse = |file: FileId, source: &SourceFile| loaded.parse(file, source);
+    let passes = kopt::pass::builtin();
     let request = Request {
         skills: &skills,
         assumptions: &session.assumptions,
         platform: session.platform(),
-        passes: kopt::pass::all(),
+        passes: &passes,
         at: at(session, args.at)?,
         files: loaded.requested.clone(),
         even_if_not_paying: args.even_if_not_paying,

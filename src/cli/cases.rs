@@ -61,11 +61,12 @@ fn example(skill: &Skill, session: &Session, gate: Option<&Gate>) -> (Outcome, V
     let loaded = &session.loaded;
     let parse = |file: FileId, source: &SourceFile| loaded.parse(file, source);
     let skills = [skill];
+    let passes = kopt::pass::builtin();
     let request = Request {
         skills: &skills,
         assumptions: &session.assumptions,
         platform: session.platform(),
-        passes: kopt::pass::all(),
+        passes: &passes,
         at: vec![],
         files: vec![],
         even_if_not_paying: true,

@@ -69,6 +69,7 @@ pub fn load(paths: &[PathBuf], include: &[PathBuf], define: &[String]) -> Result
 /// Reads one text that is not on the disk.
 pub fn load_text(name: &str, text: &str) -> Loaded {
     let mut project = Project::default();
+    project.macros.learn(text);
     let id = project.sources.add(SourceFile::new(name, text));
     let path = PathBuf::from(name);
     let file = project::Loaded { id, path: path.clone(), role: Role::Named, needs_parse: true, includes: vec![] };

@@ -52,11 +52,12 @@ fn replay(session: &Session, locked: &LockedFile, file: FileId) -> Result<Replay
     let loaded = &session.loaded;
     let assumptions = with_recorded(&session.assumptions, locked);
     let parse = |file: FileId, source: &SourceFile| loaded.parse(file, source);
+    let passes = kopt::pass::builtin();
     let replayer = Replayer {
         program: &loaded.program,
         sources: loaded.sources(),
         library: &session.library,
-        passes: kopt::pass::all(),
+        passes: &passes,
         assumptions: &assumptions,
         parse: &parse,
     };

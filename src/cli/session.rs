@@ -65,7 +65,7 @@ pub fn library(config: &Config) -> Result<Library, Failure> {
         return Ok(built_in.clone());
     }
     built_in
-        .with_user_skills(&files, kopt::predicate::vocabulary())
+        .with_user_skills(&files, kopt::predicate::registry())
         .map_err(|e| Failure::in_files(Exit::Usage, e.problems, e.sources))
 }
 

@@ -104,12 +104,12 @@ fn test(library: &Library, which: &[String], printer: &mut Printer) -> Result<Ex
     // A file of a skill that is in the library already is tested as it is there.
     files.retain(|(path, _)| !names.iter().any(|n| library.get(n).is_some() && path.ends_with(&format!("{n}.skill"))));
     let library = library
-        .with_user_skills(&files, kopt::predicate::vocabulary())
+        .with_user_skills(&files, kopt::predicate::registry())
         .map_err(|e| Failure::in_files(Exit::Usage, e.problems, e.sources))?;
     if which.is_empty() {
         names.extend(library.names().map(str::to_owned));
     }
-    let gate = Gate::find(Path::new("."), &[], &[], None);
+    let gate = Gate::find(Path::new("."), &[], &[], &[], None);
     let compile = gate.as_ref().map_or_else(|| "not run (no CUDA compiler)".to_owned(), |g| format!("{}, {}", g.toolchain(), g.arch()));
     printer.line(format!("compile: {compile}"))?;
     let mut results = vec![];

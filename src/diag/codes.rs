@@ -3,8 +3,10 @@
 //! Ranges: K00xx reading and parsing, K01xx skill files, K02xx conditions of a skill (refusals), K03xx editing,
 //! K04xx compile gate and toolchain, K05xx lock and command line, K1xxx hazards in kernels.
 
+pub mod cli;
 pub mod compile;
 pub mod engine;
+pub mod lock;
 pub mod skill;
 pub mod source;
 pub mod syntax;
@@ -24,7 +26,7 @@ pub struct Entry {
 /// All entries, by code.
 pub fn entries() -> Vec<&'static Entry> {
     let families: &[&'static [Entry]] =
-        &[compile::ENTRIES, engine::ENTRIES, skill::ENTRIES, source::ENTRIES, syntax::ENTRIES];
+        &[cli::ENTRIES, compile::ENTRIES, engine::ENTRIES, lock::ENTRIES, skill::ENTRIES, source::ENTRIES, syntax::ENTRIES];
     let mut all: Vec<&Entry> = families.iter().flat_map(|f| f.iter()).collect();
     all.sort_by_key(|e| e.code);
     all

@@ -7,6 +7,7 @@ pub mod ast;
 pub mod check;
 pub mod directions;
 pub mod doc;
+pub mod engine;
 pub mod layout;
 pub mod lexer;
 pub mod library;
