@@ -41,7 +41,7 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = Verify::Auto)]
     pub verify: Verify,
     #[command(flatten)]
-    pub output: output::Args,
+    pub output: output::Destination,
     /// Replay the edits recorded in kopt.lock, after judging their conditions again
     #[arg(long, conflicts_with_all = ["skill", "at", "even_if_not_paying"])]
     pub locked: bool,
@@ -315,7 +315,8 @@ fn document(
             "skill": c.skill, "function": c.function, "file": c.from.name,
             "line": c.from.lines.line_of(c.span.start as usize),
             "surface": c.surface, "ordinal": c.ordinal,
-            "result": c.result, "payoff": json::payoff(&c.payoff), "guard": c.guard,
+            "result": kopt::lock::record::result_word(&c.result), "assumptions": assumptions(&c.result),
+            "payoff": json::payoff(&c.payoff), "guard": c.guard,
             "conditions": c.conditions.iter().map(|j| json::condition(session.sources(), j)).collect::<Vec<_>>(),
         })
     };
@@ -336,6 +337,13 @@ fn document(
         "written": target.is_written() && exit != Exit::Verification,
         "exit": exit as u8,
     })
+}
+
+fn assumptions(result: &SiteResult) -> &[String] {
+    match result {
+        SiteResult::Assumed(ids) => ids,
+        _ => &[],
+    }
 }
 
 /// Whether any of the files may not be written over.

@@ -76,7 +76,7 @@ fn request() -> apply::Args {
         even_if_not_paying: false,
         allow_refusal: true,
         verify: Verify::Auto,
-        output: output::Args::default(),
+        output: output::Destination::default(),
         locked: false,
         reading: Reading::default(),
     }

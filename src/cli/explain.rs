@@ -57,12 +57,14 @@ fn list(printer: &mut Printer) -> Result<Exit, Failure> {
 }
 
 fn one(name: &str, printer: &mut Printer) -> Result<Exit, Failure> {
-    let library = session::library(&Config::default())?;
     if let Some(entry) = Code::parse(name).and_then(codes::entry) {
         printer.heading(&format!("{}: {}", entry.code, entry.title))?;
         printer.line(format!("\n{}", wrap(entry.explain, WIDTH)))?;
         answer(name, "code", entry.title, entry.explain, printer)?;
-    } else if let Some(skill) = library.get(name) {
+        return Ok(Exit::Done);
+    }
+    let library = session::library(&Config::default())?;
+    if let Some(skill) = library.get(name) {
         let page = skills::page(&library, name);
         printer.text(&page)?;
         answer(name, "skill", &skill.title.node, &page, printer)?;

@@ -17,7 +17,7 @@ use super::session::Session;
 use super::{apply, load, write};
 
 #[derive(clap::Args, Default)]
-pub struct Args {
+pub struct Destination {
     /// Write the files in place
     #[arg(long, conflicts_with = "out")]
     pub write: bool,
@@ -79,12 +79,12 @@ impl FileResult {
 }
 
 pub struct Target<'a> {
-    args: &'a Args,
+    args: &'a Destination,
     lock_path: PathBuf,
 }
 
 impl<'a> Target<'a> {
-    pub fn of(args: &'a Args, session: &Session) -> Result<Target<'a>, Failure> {
+    pub fn of(args: &'a Destination, session: &Session) -> Result<Target<'a>, Failure> {
         let target = Target { args, lock_path: lock_path(args, session) };
         if let Some(out) = &args.out {
             target.check_out(out, session)?;
@@ -228,7 +228,7 @@ fn prepend(entry: &mut LockedFile, earlier: Option<&LockedFile>, before: &Source
     }
 }
 
-fn lock_path(args: &Args, session: &Session) -> PathBuf {
+fn lock_path(args: &Destination, session: &Session) -> PathBuf {
     let folder = session.root.clone().unwrap_or_default();
     args.lock.clone().unwrap_or_else(|| folder.join("kopt.lock"))
 }
