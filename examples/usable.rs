@@ -1,8 +1,7 @@
 //! Counts the kernels of a folder that can be worked on after masking: `cargo run --release --example usable -- DIR..`
 //!
 //! A kernel is usable when the tree holds a function of its name, at its place, without ERROR or MISSING inside.
-//! With `-v` every kernel that is not usable is listed with the place of the first error; with `--raw` nothing is
-//! masked.
+//! With `-v` every kernel that is not usable is listed with the place of the first error.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -118,8 +117,8 @@ fn folder(dir: &Path, verbose: bool, failures: &mut BTreeMap<String, usize>) -> 
         let Some(tree) = tree else { continue };
         count.dirty += usize::from(tree.root_node().has_error());
         let raw = parser.parse(text, None);
-        let raw_clean = raw.map(|t| functions(t.root_node(), text)).unwrap_or_default();
-        let clean = functions(tree.root_node(), text);
+        let raw_clean = raw.map(|t| functions(t.root_node())).unwrap_or_default();
+        let clean = functions(tree.root_node());
         for kernel in masked
             .kernels
             .iter()
@@ -171,14 +170,13 @@ fn report(
 }
 
 /// Functions with a body by the place of their name, each with the place of its first error.
-fn functions(root: Node<'_>, text: &str) -> BTreeMap<usize, Option<usize>> {
+fn functions(root: Node<'_>) -> BTreeMap<usize, Option<usize>> {
     let mut found = BTreeMap::new();
     let mut stack = vec![root];
     while let Some(node) = stack.pop() {
         if node.kind() == "function_definition"
             && let Some(name) = name_of(node)
         {
-            let _ = text;
             found.insert(name, first_error(node));
         }
         let mut cursor = node.walk();

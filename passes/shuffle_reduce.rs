@@ -6,13 +6,13 @@
 //!   if (t < s) sum[t] += sum[t + s];                    for (; s > 16; s >>= 1) { ...as before... }
 //!   __syncthreads();                                    if (t < 32) {
 //! }                                                       float v = sum[t];
-//!                                                         for (; s > 0; s >>= 1)
-//!                                                           v += __shfl_down_sync(0xffffffffu, v, s);
+//!                                                         for (int d = s; d > 0; d >>= 1)
+//!                                                           v += __shfl_down_sync(0xffffffffu, v, d);
 //!                                                         if (t == 0) sum[t] = v; }
 //!                                                       __syncthreads(); }
 //! ```
 //! ## How
-//! Levels with a distance above 16 stay in shared memory. Below that all participants are lanes of the first warp, and
+//! `for` and `while` trees alike. Levels with a distance above 16 stay in shared memory. Below that all participants are lanes of the first warp, and
 //! lane `t` at distance `s` holds exactly what `sum[t]` held, for every `t < s`: the result of lane 0 is the same
 //! expression tree, bit for bit, whatever the size of the block.
 //!
@@ -21,7 +21,8 @@
 //! afterwards.
 
 use crate::edit::Editor;
-use crate::ir::{Compare, ExprKind, Function, ReductionKind, StmtKind};
+use crate::edit::builder::type_text;
+use crate::ir::{BinaryOp, ExprKind, Function, Loop, ReductionKind, Step, StmtKind};
 use crate::pass::{Broken, Pass};
 use crate::skill::engine::{Proof, Site};
 
@@ -35,69 +36,86 @@ impl Pass for ShuffleReduce {
     fn rewrite(&self, site: &Site, _proof: &Proof, edit: &mut Editor) -> Result<(), Broken> {
         let f = site.function();
         let r = site.reduction("r")?;
-        let ReductionKind::SharedTree { lane, target, .. } = &r.kind else {
-            return Err(Broken("the reduction is no shared tree".into()));
-        };
         let k = &f.loops[r.id_loop.0 as usize];
-        let (stmt, header) = (f.stmt(k.stmt), header(f, k.stmt)?);
-        let induction = k.induction.ok_or_else(|| Broken("the tree has no distance".into()))?;
-        let access = &f.accesses[target.0 as usize];
-        let elem = access.ty.scalar().ok_or_else(|| Broken("the tile's element is no scalar".into()))?.cuda();
-
-        let indent = edit.indent_of(stmt.span).to_owned();
-        let unit = edit.indent_unit().to_owned();
-        let (i1, i2) = (format!("{indent}{unit}"), format!("{indent}{unit}{unit}"));
-        let i3 = format!("{i2}{unit}");
-        let s = f.var(induction.var).name.as_str();
-        let t = operand(site.text(f.expr(*lane).span), f.kind_of(*lane));
-        let cell = site.text(f.expr(access.expr).span);
-        let v = edit.fresh("lane_value");
-        let step = site.text(header.step);
-        let init = header.init.map(|span| site.text(span).trim_end_matches(';').trim_end());
-        let first = init.map_or(String::new(), |text| format!("{i1}{text};\n"));
-        let body = edit.reindent(site.text(k.body_span), &indent, &i1);
-        let gap = if k.has_braces { " " } else { &format!("\n{i2}") };
-        let moved = format!("__shfl_down_sync(0xffffffffu, {v}, {s})");
-        let combined = combine(&r.spelling, &v, &moved)?;
-        let rest = if induction.compare == Compare::Ge { format!("{s} >= 1") } else { format!("{s} > 0") };
-        let pragma = match &k.unroll {
-            Some((text, span)) => {
-                edit.remove(*span);
-                format!("{}\n{i1}", text.trim())
-            }
-            None => String::new(),
-        };
-        edit.replace(
-            stmt.span,
-            &format!(
-                "{{\n{first}{i1}{pragma}for (; {s} > {HALF}; {step}){gap}{body}\n\
-                 {i1}if ({t} < {WARP}) {{\n\
-                 {i2}{elem} {v} = {cell};\n\
-                 {i2}for (; {rest}; {step}) {{\n{i3}{combined};\n{i2}}}\n\
-                 {i2}if ({t} == 0) {{\n{i3}{cell} = {v};\n{i2}}}\n\
-                 {i1}}}\n\
-                 {i1}__syncthreads();\n{indent}}}",
-                body = body.trim_start(),
-            ),
-        );
+        let span = f.stmt(k.stmt).span;
+        let indent = edit.indent_of(span).to_owned();
+        let inner = format!("{indent}{}", edit.indent_unit());
+        let tree = upper_levels(site, k, edit, &indent, &inner)?;
+        let warp = warp_levels(site, k, edit, &inner)?;
+        if let Some((_, pragma)) = &k.unroll {
+            edit.remove(*pragma);
+        }
+        edit.replace(span, &format!("{{\n{tree}{warp}{inner}__syncthreads();\n{}{indent}}}", spent(f, k, &inner)));
         Ok(())
     }
 }
 
-struct Header {
-    init: Option<crate::source::Span>,
-    step: crate::source::Span,
+/// The loop as it was, ended at distance 16.
+fn upper_levels(site: &Site, k: &Loop, edit: &Editor, indent: &str, inner: &str) -> Result<String, Broken> {
+    let f = site.function();
+    let s = distance(f, k)?;
+    let body = edit.reindent(site.text(k.body_span), indent, inner);
+    let gap = if k.has_braces { " ".to_owned() } else { format!("\n{inner}{}", edit.indent_unit()) };
+    let pragma = k.unroll.as_ref().map(|(text, _)| format!("{}\n{inner}", text.trim())).unwrap_or_default();
+    let body = body.trim_start();
+    match &f.stmt(k.stmt).kind {
+        StmtKind::For { init, step: Some(step), .. } => {
+            let first = match init[..] {
+                [] => String::new(),
+                [one] => format!("{inner}{};\n", site.text(f.stmt(one).span).trim_end_matches(';').trim_end()),
+                _ => return Err(Broken("the tree declares more than its distance".into())),
+            };
+            let step = site.text(f.expr(*step).span);
+            Ok(format!("{first}{inner}{pragma}for (; {s} > {HALF}; {step}){gap}{body}\n"))
+        }
+        StmtKind::While { .. } => Ok(format!("{inner}{pragma}while ({s} > {HALF}){gap}{body}\n")),
+        _ => Err(Broken("the tree is neither a for nor a while loop".into())),
+    }
 }
 
-fn header(f: &Function, stmt: crate::ir::StmtId) -> Result<Header, Broken> {
-    let StmtKind::For { init, step: Some(step), .. } = &f.stmt(stmt).kind else {
-        return Err(Broken("the tree is no for loop".into()));
+/// The levels inside the first warp.
+fn warp_levels(site: &Site, k: &Loop, edit: &mut Editor, i1: &str) -> Result<String, Broken> {
+    let f = site.function();
+    let r = site.reduction("r")?;
+    let ReductionKind::SharedTree { lane, target, .. } = &r.kind else {
+        return Err(Broken("the reduction is no shared tree".into()));
     };
-    match init[..] {
-        [] => Ok(Header { init: None, step: f.expr(*step).span }),
-        [one] => Ok(Header { init: Some(f.stmt(one).span), step: f.expr(*step).span }),
-        _ => Err(Broken("the tree declares more than its distance".into())),
+    let access = &f.accesses[target.0 as usize];
+    let elem = access.ty.scalar().ok_or_else(|| Broken("the tile's element is no scalar".into()))?.cuda();
+    let induction = k.induction.ok_or_else(|| Broken("the tree has no distance".into()))?;
+    let Step::Scale { op, amount } = induction.step else { return Err(Broken("the distance does not halve".into())) };
+    let sign = if op == BinaryOp::Shr { ">>" } else { "/" };
+    let file = site.sources.get(f.name_span.file);
+    let ty = type_text(f, file, &f.var(induction.var).ty).unwrap_or_else(|| "unsigned int".to_owned());
+    let amount = site.text(f.expr(amount).span);
+    let s = distance(f, k)?;
+    let t = operand(site.text(f.expr(*lane).span), f.kind_of(*lane));
+    let cell = site.text(f.expr(access.expr).span);
+    let (v, d) = (edit.fresh("lane_value"), edit.fresh("distance"));
+    let moved = format!("__shfl_down_sync(0xffffffffu, {v}, {d})");
+    let combined = combine(&r.spelling, &v, &moved)?;
+    let unit = edit.indent_unit();
+    let (i2, i3) = (format!("{i1}{unit}"), format!("{i1}{unit}{unit}"));
+    Ok(format!(
+        "{i1}if ({t} < {WARP}) {{\n\
+         {i2}{elem} {v} = {cell};\n\
+         {i2}for ({ty} {d} = {s}; {d} > 0; {d} {sign}= {amount}) {{\n{i3}{combined};\n{i2}}}\n\
+         {i2}if ({t} == 0) {{\n{i3}{cell} = {v};\n{i2}}}\n\
+         {i1}}}\n"
+    ))
+}
+
+/// A distance that lives on after the loop ends at zero in every thread, as it did.
+fn spent(f: &Function, k: &Loop, indent: &str) -> String {
+    match k.induction {
+        Some(i) if !i.declared_in_header => format!("{indent}{} = 0;\n", f.var(i.var).name),
+        _ => String::new(),
     }
+}
+
+fn distance<'a>(f: &'a Function, k: &Loop) -> Result<&'a str, Broken> {
+    let induction = k.induction.ok_or_else(|| Broken("the tree has no distance".into()))?;
+    Ok(f.var(induction.var).name.as_str())
 }
 
 /// One step of the reduction as a statement without semicolon, in the source's own spelling. The operand order is that

@@ -6,6 +6,7 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 #[path = "skill/lexer.rs"]
 #[allow(dead_code)]
@@ -13,7 +14,17 @@ mod lexer;
 
 type Failure = Box<dyn Error>;
 
-fn main() -> Result<(), Failure> {
+fn main() -> ExitCode {
+    match generate() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            failure.to_string().lines().for_each(|line| println!("cargo::error={line}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn generate() -> Result<(), Failure> {
     let root = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR")?);
     let out = PathBuf::from(std::env::var("OUT_DIR")?);
     for watched in ["grammar", "skills", "passes", "src/build.rs", "src/skill/lexer.rs", "src/lib.rs"] {
@@ -95,9 +106,9 @@ fn pair(skills: &BTreeMap<String, SkillFile>, passes: &BTreeMap<String, PathBuf>
     for (name, skill) in skills {
         if !skill.native.is_empty() && !passes.contains_key(name) {
             faults.push(format!(
-                "skills/{} says `body {} native`, but there is no passes/{name}.rs: write it with `pub struct {}`, or make the body a template or model",
+                "skills/{} declares native bodies ({}), but there is no passes/{name}.rs: write it with `pub struct {}`, or make them template or model bodies",
                 skill.relative,
-                skill.native.join(" and "),
+                skill.native.join(", "),
                 camel_case(name)
             ));
         }

@@ -3,11 +3,12 @@
 //! What needs NVRTC says so when there is none, and fails then if `KOPT_REQUIRE_TIER1=1`.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use kopt::compile::nvcc::NvccJob;
 use kopt::compile::{
     BlockShape, Cache, CompileError, CompileGate, CompileRequest, Compiled, NoHeaders, Sliced, Target, Toolchain,
-    compare, slice,
+    Worker, compare, slice,
 };
 use kopt::source::{FileId, SourceFile};
 
@@ -416,6 +417,8 @@ fn what_cannot_be_cut_has_a_named_reason() {
     assert_eq!(compile(&gate, &template, &[], "sm_80").unwrap_err().key(), "needs-instantiation");
     let plain = cut("__global__ void k(int* p) { p[0] = 0; }", "k");
     assert_eq!(compile(&gate, &plain, &[], "sm_9999").unwrap_err().key(), "architecture");
+    let off = cut("#ifdef FAST\n__global__ void k(int* p) { p[0] = 0; }\n#endif\n", "k");
+    assert_eq!(compile(&gate, &off, &[], "sm_80").unwrap_err().key(), "switched-off");
     let nul = cut("__global__ void k(int* p) { p[0] = 0; /* \0 */ }", "k");
     assert_eq!(compile(&gate, &nul, &[], "sm_80").unwrap_err().key(), "compiler");
 }
@@ -465,6 +468,59 @@ fn the_same_request_is_answered_from_the_cache() {
         }
     }
     assert!(!compile(&gate, &sliced, &[], ARCHS[1]).unwrap().from_cache);
+}
+
+#[test]
+fn an_installed_nvcc_takes_whole_files() {
+    let gate = CompileGate::new(Toolchain::find(), Cache::none());
+    if gate.toolchain().nvcc.is_none() {
+        println!("nvcc: not run (none is installed)");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("add.cu");
+    let job =
+        |flags| NvccJob { file: &file, arch: "sm_80", flags, folder: folder.path(), limit: Duration::from_secs(120) };
+    std::fs::write(&file, CASES[0].text).unwrap();
+    let flags = ["-c".to_owned(), "-DX=1".to_owned()];
+    let compiled = gate.compile_file(&job(&flags)).unwrap();
+    assert_eq!(compiled.kernels.len(), 1);
+    assert!(
+        compiled.kernels[0].registers > 0 && compiled.ptx.contains(".entry") && compiled.cubin.starts_with(b"\x7fELF")
+    );
+    let wrong = CASES[0].text.replace("a[i] + b[i]", "a[i] + bb[i]");
+    std::fs::write(&file, &wrong).unwrap();
+    let error = gate.compile_file(&job(&[])).unwrap_err();
+    let source = SourceFile::new("add.cu", wrong.as_bytes());
+    let all = error.diagnostics(&|name| name.ends_with("add.cu").then_some((FileId(0), &source)));
+    let span = all.iter().find_map(|d| d.primary()).expect("a span");
+    assert_eq!(source.lines.line_of(span.start as usize), 9);
+}
+
+/// Not a test of its own: the child of the next test runs it, and is the worker.
+#[test]
+fn worker_entry() {
+    if std::env::var_os("KOPT_TEST_WORKER").is_some() {
+        kopt::compile::worker::serve(std::io::stdin().lock(), std::io::stdout()).expect("streams");
+    }
+}
+
+#[test]
+fn a_child_process_gives_the_same_result() {
+    let Some(inside) = gate(Cache::none()) else { return };
+    let program = std::env::current_exe().unwrap();
+    let shell = format!("KOPT_TEST_WORKER=1 exec '{}' --exact worker_entry --nocapture", program.display());
+    let worker = Worker::new("sh".into(), vec!["-c".into(), shell.into()], Duration::from_secs(60));
+    let outside = CompileGate::new(Toolchain::find(), Cache::none()).with_worker(worker);
+    for round in 0..3 {
+        let sliced = cut(CASES[0].text, "add");
+        let start = Instant::now();
+        let there = compile(&outside, &sliced, &[], "sm_80").unwrap();
+        println!("vector add in a child, round {round}: {:.1} ms", start.elapsed().as_secs_f64() * 1e3);
+        assert_eq!(there, compile(&inside, &sliced, &[], "sm_80").unwrap());
+    }
+    let wrong = cut("__global__ void add(int* p) { p[0] = nothing; }", "add");
+    assert_eq!(compile(&outside, &wrong, &[], "sm_80").unwrap_err().key(), "rejected");
 }
 
 #[test]

@@ -5,10 +5,12 @@ use kopt::source::mask::MacroTable;
 use kopt::source::{FileId, SourceFile};
 use kopt::syntax::cuda::parse_unit;
 
-/// The named snippets of the table: a line `A1 title`, then the text, separated by `----`.
+/// The named snippets of the table: a line `A1 title`, then the text, separated by `----`. Lines with `=>` say what the
+/// mask finds and belong to its own test.
 fn snippets() -> Vec<(String, String)> {
     let table = include_str!("data/constructs.txt");
-    let split = |s: &str| s.split_once('\n').map(|(title, text)| (title.to_owned(), text.to_owned()));
+    let code = |text: &str| text.lines().filter(|l| !l.starts_with("=>")).map(|l| format!("{l}\n")).collect::<String>();
+    let split = |s: &str| s.split_once('\n').map(|(title, text)| (title.to_owned(), code(text)));
     table.split("\n----\n").filter_map(split).collect()
 }
 

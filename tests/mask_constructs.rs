@@ -1,11 +1,11 @@
-//! Every construct of `tests/data/mask_constructs.txt` parses after masking, and the side tables say what was masked.
+//! Every construct of `tests/data/constructs.txt` parses after masking, and the side tables say what was masked.
 //!
 //! The file holds cases separated by `----`: a title, the code, and lines `=> ..` with what is expected of the mask.
 //! A case whose title ends in `(refused)` must instead keep its syntax error, so that nobody edits it.
 
 use kopt::source::mask::{MacroTable, Masked, mask};
 
-const CASES: &str = include_str!("data/mask_constructs.txt");
+const CASES: &str = include_str!("data/constructs.txt");
 
 struct Case<'t> {
     title: &'t str,

@@ -21,7 +21,11 @@ fn examples_are_rewritten_as_the_snapshots_say() {
             let case = case_of(&example.before.node, example.contract.as_ref().map(|c| c.node.as_str()));
             let outcome = apply(skill, &case);
             let shown = common::show(&case, &outcome);
-            assert!(!outcome.changes.is_empty(), "{name}: example \"{}\" is not rewritten\n{shown}", example.title.node);
+            assert!(
+                !outcome.changes.is_empty(),
+                "{name}: example \"{}\" is not rewritten\n{shown}",
+                example.title.node
+            );
             let title: String =
                 example.title.node.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
             insta::with_settings!({snapshot_path => "../snapshots", prepend_module_to_snapshot => false, omit_expression => true}, {
@@ -92,7 +96,8 @@ fn refusals_refuse_and_say_why() {
 fn each_condition_is_needed() {
     let mut faults = vec![];
     for skill in skills() {
-        let conditions = skill.require.iter().enumerate().flat_map(|(g, group)| (0..group.conditions.len()).map(move |c| (g, c)));
+        let conditions =
+            skill.require.iter().enumerate().flat_map(|(g, group)| (0..group.conditions.len()).map(move |c| (g, c)));
         for (g, c) in conditions {
             let mut weaker = skill.clone();
             let gone = weaker.require[g].conditions.remove(c);
@@ -116,7 +121,8 @@ fn each_condition_is_needed() {
 /// Whether the conditions hold somewhere; whether the body can then be written is for the harness to see.
 fn fires(skill: &Skill, case: &Case) -> bool {
     let outcome = apply(skill, case);
-    let holds = |k: &FindingKind| matches!(k, FindingKind::Applies { payoff, .. } if !matches!(payoff, Payoff::NotExpected(_)));
+    let holds =
+        |k: &FindingKind| matches!(k, FindingKind::Applies { payoff, .. } if !matches!(payoff, Payoff::NotExpected(_)));
     !outcome.changes.is_empty() || outcome.findings.iter().any(|f| holds(&f.kind))
 }
 

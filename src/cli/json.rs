@@ -36,7 +36,7 @@ pub fn condition(sources: &Sources, judged: &Judged) -> Value {
         Verdict::Proved => (None, None),
         Verdict::Assumed(ids) => (Some(ids.iter().cloned().collect::<Vec<_>>().join(", ")), None),
         Verdict::Guarded { policy, code } => {
-            let test = code.as_ref().map(|c| c.terms.join(" && "));
+            let test = code.as_ref().map(|c| c.text.clone());
             (Some(test.map_or_else(|| policy.to_string(), |t| format!("{policy}: {t}"))), None)
         }
         Verdict::Violated(witness) => (Some(witness.text.clone()), None),

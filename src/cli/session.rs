@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use kopt::config::{self, Config};
 use kopt::contract::{self, Assumptions};
 use kopt::diag::{Code, Diagnostic};
-use kopt::facts::Facts;
+use kopt::facts::macros_of;
 use kopt::skill::ast::Platform;
-use kopt::skill::engine::survey::{self, Finding, Input};
+use kopt::skill::engine::survey::{self, Finding, Input, Lazy};
 use kopt::skill::{Library, Skill};
 use kopt::source::{SourceFile, Sources};
 use rayon::prelude::*;
@@ -172,9 +172,10 @@ impl Session {
             assumptions: &self.assumptions,
             platform: self.platform(),
         };
+        let macros = macros_of(program, self.sources());
         let of = |at: &kopt::ir::FunctionRef| -> Vec<Finding> {
-            let facts = Facts::new(program, self.sources(), *at, &self.assumptions);
-            let judged = skills.iter().flat_map(|skill| survey::judge_all(input, skill, *at, &facts));
+            let analysis = Lazy::new(input, &macros, *at);
+            let judged = skills.iter().flat_map(|skill| survey::judge_all(input, skill, *at, &analysis));
             judged.map(|c| c.finding).collect()
         };
         let mut found: Vec<Finding> = functions.par_iter().flat_map_iter(of).collect();

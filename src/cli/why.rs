@@ -197,7 +197,7 @@ fn condition(sources: &Sources, judged: &Judged) -> String {
             at
         }
         Verdict::Guarded { policy, code } => {
-            let test = code.as_ref().map_or_else(|| "the remainder runs the original loop".into(), |c| c.terms.join(" && "));
+            let test = code.as_ref().map_or_else(|| "the remainder runs the original loop".into(), |c| c.text.clone());
             say(policy.as_str(), &test);
             &[]
         }

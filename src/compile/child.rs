@@ -62,7 +62,8 @@ fn drain(stream: impl Read) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-fn end_group(child: &mut std::process::Child) {
+/// Ends a child and all that it started, where it leads its own process group.
+pub(super) fn end_group(child: &mut std::process::Child) {
     #[cfg(unix)]
     if let Ok(id) = i32::try_from(child.id()) {
         // SAFETY: `kill` has no memory precondition; the negative id names the group that this child leads, and the

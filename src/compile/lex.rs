@@ -177,7 +177,7 @@ fn raw_end(s: &[u8], quote: usize) -> usize {
 }
 
 /// The keyword of a directive (`include`, `define`, ...) and the rest of its line.
-pub fn directive<'a>(token: Token, text: &'a str) -> (&'a str, &'a str) {
+pub fn directive(token: Token, text: &str) -> (&str, &str) {
     let line = token.text(text).trim_start_matches('#').trim_start();
     let end = line.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(line.len());
     line.split_at(end)

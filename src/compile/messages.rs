@@ -88,10 +88,10 @@ fn split_severity(line: &str) -> Option<(&str, Severity, &str)> {
 
 /// `file(12)`, `file:12:5`, `file:12`, `ptxas file, line 12;`.
 fn location(place: &str) -> (Option<String>, Option<u32>, Option<u32>) {
-    if let Some((file, rest)) = place.rsplit_once('(') {
-        if let Some(line) = rest.strip_suffix(')').and_then(|l| l.parse().ok()) {
-            return (Some(file.to_owned()), Some(line), None);
-        }
+    if let Some((file, rest)) = place.rsplit_once('(')
+        && let Some(line) = rest.strip_suffix(')').and_then(|l| l.parse().ok())
+    {
+        return (Some(file.to_owned()), Some(line), None);
     }
     let mut parts = place.rsplitn(3, ':');
     let (last, middle, first) = (parts.next().unwrap_or(""), parts.next(), parts.next());

@@ -8,16 +8,17 @@
 //! [`slice`] cuts, [`nvrtc`] and [`nvcc`] compile, [`cache`] remembers, [`messages`] maps back, [`occupancy`] and
 //! [`compare`] judge the resources, [`toolchain`] finds compilers and [`install`] brings one.
 //!
-//! NVRTC runs inside the process: it reads the candidate and runs nothing of it. See [`nvrtc`] for when to use a child
-//! process all the same.
+//! NVRTC only reads the candidate, but it can crash on it: [`CompileGate::with_worker`] puts it into a child process.
 
 pub mod cache;
 pub mod child;
 pub mod compare;
 mod declare;
+mod emit;
 pub mod flags;
 pub mod headers;
 pub mod install;
+mod instances;
 pub mod items;
 pub mod lex;
 pub mod messages;
@@ -26,23 +27,29 @@ pub mod nvrtc;
 pub mod occupancy;
 mod program;
 pub mod ptxas;
+mod reach;
 pub mod slice;
 mod standard;
 pub mod toolchain;
 pub mod unsliceable;
+pub mod worker;
 
 pub use cache::Cache;
 pub use compare::{BlockShape, Comparison, compare};
 pub use program::{HeaderSource, HeaderText, NoHeaders};
 pub use ptxas::KernelResources;
-pub use slice::{Sliced, Target, slice};
+pub use slice::{Sliced, Target, slice, slice_for};
 pub use toolchain::Toolchain;
 pub use unsliceable::Unsliceable;
+pub use worker::Worker;
+
+use std::sync::Arc;
 
 use crate::diag::{Code, Diagnostic, Severity};
 use crate::source::{FileId, SourceFile};
 use cache::{Key, Stored};
 use messages::Message;
+use nvcc::{NvccError, NvccJob};
 use nvrtc::NvrtcError;
 
 /// What to compile.
@@ -79,12 +86,17 @@ pub enum CompileError {
     NeedsInstantiation { kernel: String },
     #[error("{arch} is not an architecture that {toolchain} compiles for")]
     Architecture { arch: String, toolchain: String },
+    #[error("`{kernel}` stands in a conditional that is not taken under these options")]
+    SwitchedOff { kernel: String },
     /// The program is wrong, or the slice lacks something; `hint` says which, where that is known.
     #[error("{}", first_error(.messages))]
     Rejected { messages: Vec<Message>, hint: Option<Unsliceable>, host_names: Vec<String> },
     /// Says nothing about the program.
     #[error("the compiler could not be asked: {0}")]
     Compiler(NvrtcError),
+    /// Says nothing about the program either.
+    #[error("nvcc could not be asked: {0}")]
+    Nvcc(NvccError),
 }
 
 impl CompileError {
@@ -94,9 +106,10 @@ impl CompileError {
             CompileError::NoToolchain => "no-toolchain",
             CompileError::NeedsInstantiation { .. } => "needs-instantiation",
             CompileError::Architecture { .. } => "architecture",
+            CompileError::SwitchedOff { .. } => "switched-off",
             CompileError::Rejected { hint: Some(reason), .. } => reason.key(),
             CompileError::Rejected { .. } => "rejected",
-            CompileError::Compiler(_) => "compiler",
+            CompileError::Compiler(_) | CompileError::Nvcc(_) => "compiler",
         }
     }
 
@@ -107,7 +120,8 @@ impl CompileError {
             CompileError::NoToolchain => one(410, "kopt toolchain install"),
             CompileError::NeedsInstantiation { .. } => one(413, "name an instantiation, such as `kernel<float, 4>`"),
             CompileError::Architecture { .. } => one(414, "choose an architecture that `kopt doctor` lists"),
-            CompileError::Compiler(_) => one(415, "kopt doctor"),
+            CompileError::SwitchedOff { .. } => one(416, "give the -D options of your build"),
+            CompileError::Compiler(_) | CompileError::Nvcc(_) => one(415, "kopt doctor"),
             CompileError::Rejected { messages, hint, host_names } => {
                 let errors: Vec<Message> = messages.iter().filter(|m| m.severity == Severity::Error).cloned().collect();
                 let mut out = messages::diagnostics(&errors, find);
@@ -134,12 +148,19 @@ pub struct CompileGate {
     toolchain: Toolchain,
     cache: Cache,
     identity: String,
+    worker: Option<Arc<Worker>>,
 }
 
 impl CompileGate {
     pub fn new(toolchain: Toolchain, cache: Cache) -> CompileGate {
         let identity = toolchain.identity();
-        CompileGate { toolchain, cache, identity }
+        CompileGate { toolchain, cache, identity, worker: None }
+    }
+
+    /// Compiles in the child process that `worker` keeps.
+    pub fn with_worker(mut self, worker: Worker) -> CompileGate {
+        self.worker = Some(Arc::new(worker));
+        self
     }
 
     pub fn toolchain(&self) -> &Toolchain {
@@ -162,7 +183,11 @@ impl CompileGate {
         if let Some(stored) = self.cache.get(&key) {
             return Ok(finish(stored, &names, true, toolchain));
         }
-        let compiled = nvrtc.compile(&request.slice.text, &self.options(request), &names);
+        let (text, options) = (&request.slice.text, self.options(request));
+        let compiled = match &self.worker {
+            Some(worker) => worker.compile(nvrtc.path(), text, &options, &names),
+            None => nvrtc.compile(text, &options, &names),
+        };
         let output = compiled.map_err(|e| self.explain(e, request, &toolchain))?;
         let kernels = ptxas::resources(&output.log);
         let log = ptxas::messages_only(&output.log);
@@ -170,6 +195,28 @@ impl CompileGate {
         // A full or read-only disk costs the next run its speed, nothing else.
         let _ = self.cache.put(&key, &stored);
         Ok(finish(stored, &names, false, toolchain))
+    }
+
+    /// Compiles a whole file with the installed nvcc and the project's own flags. Nothing is remembered: the result
+    /// depends on every file that is included. The kernels carry their symbols as names.
+    pub fn compile_file(&self, job: &NvccJob<'_>) -> Result<Compiled, CompileError> {
+        let nvcc = self.toolchain.nvcc.as_ref().ok_or(CompileError::NoToolchain)?;
+        let output = nvcc.compile(job).map_err(|error| match error {
+            NvccError::Rejected { log } => {
+                let messages = messages::parse(&ptxas::messages_only(&log));
+                CompileError::Rejected { messages, hint: None, host_names: vec![] }
+            }
+            other => CompileError::Nvcc(other),
+        })?;
+        let named = |k: KernelResources| KernelResources { name: k.symbol.clone(), ..k };
+        Ok(Compiled {
+            kernels: output.kernels.into_iter().map(named).collect(),
+            ptx: output.ptx,
+            cubin: output.cubin,
+            warnings: messages::parse(&ptxas::messages_only(&output.log)),
+            from_cache: false,
+            toolchain: format!("nvcc {}", nvcc.version),
+        })
     }
 
     fn options(&self, request: &CompileRequest<'_>) -> Vec<String> {
@@ -195,6 +242,12 @@ impl CompileGate {
             return CompileError::Architecture { arch: request.arch.to_owned(), toolchain: toolchain.to_owned() };
         }
         let messages = messages::parse(&ptxas::messages_only(&log));
+        let kernel = request.slice.kernel.rsplit("::").next().unwrap_or_default();
+        let first = messages.iter().find(|m| m.severity == Severity::Error);
+        // NVRTC reads the name expressions after the program, as a file of this name.
+        if first.is_some_and(|m| m.file.as_deref() == Some("__nv_name_map") && undefined(&m.text) == Some(kernel)) {
+            return CompileError::SwitchedOff { kernel: request.slice.kernel.clone() };
+        }
         let unknown = messages.iter().filter(|m| m.severity == Severity::Error).find_map(|m| undefined(&m.text));
         let hint =
             unknown.filter(|n| !request.slice.missing.is_empty() && !request.slice.host_names.contains(*n)).map(|n| {

@@ -1,8 +1,8 @@
 //! A small loader for NVRTC, NVIDIA's run-time compiler: the eleven functions that the gate needs.
 //!
-//! The compiler runs inside kopt's process. It only *reads* the candidate; nothing of the candidate runs here. A fault
-//! of the compiler itself would still take the process down: a long-running server should compile in a child process
-//! (`kopt` starting itself), a command that compiles once and exits need not.
+//! Called directly, the compiler runs inside this process. It only *reads* the candidate; nothing of the candidate
+//! runs. But it can crash on hostile or merely odd sources, and then takes the process down: everything but a command
+//! that compiles trusted text and exits goes through [`super::worker`].
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -28,6 +28,10 @@ pub enum NvrtcError {
     Nul(&'static str),
     #[error("NVRTC refused the program")]
     Rejected { log: String },
+    #[error("NVRTC crashed ({status})")]
+    Crashed { status: String },
+    #[error("NVRTC was stopped after {seconds} s")]
+    TimedOut { seconds: u64 },
     #[error("NVRTC failed in {function}: {message}")]
     Failed { function: &'static str, message: String },
 }
@@ -90,7 +94,8 @@ impl Nvrtc {
         let mut version = (0, 0);
         // SAFETY: both pointers are valid for the call.
         let status = unsafe { (functions.version)(&mut version.0, &mut version.1) };
-        let nvrtc = Nvrtc { path: path.to_owned(), version, functions, turn: Mutex::new(()), _library: library };
+        let path = if path.is_absolute() { None } else { file_of(&functions) }.unwrap_or_else(|| path.to_owned());
+        let nvrtc = Nvrtc { path, version, functions, turn: Mutex::new(()), _library: library };
         nvrtc.check("nvrtcVersion", status)?;
         Ok(nvrtc)
     }
@@ -222,6 +227,28 @@ impl Drop for Owned<'_> {
             unsafe { (self.functions.destroy)(&mut self.program) };
         }
     }
+}
+
+/// The file that the functions were loaded from, where the loader chose it: a child process must open the same one.
+#[cfg(unix)]
+fn file_of(functions: &Functions) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStrExt;
+    let address = functions.version as *const c_void;
+    let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
+    // SAFETY: `dladdr` takes any address and writes to the structure given; all-zero is a valid value of it.
+    let info = unsafe { (libc::dladdr(address, info.as_mut_ptr()) != 0).then(|| info.assume_init()) }?;
+    if info.dli_fname.is_null() {
+        return None;
+    }
+    // SAFETY: the loader returned a NUL-terminated name that lives as long as the library is loaded.
+    let name = unsafe { CStr::from_ptr(info.dli_fname) };
+    let path = PathBuf::from(std::ffi::OsStr::from_bytes(name.to_bytes()));
+    path.is_absolute().then_some(path)
+}
+
+#[cfg(not(unix))]
+fn file_of(_: &Functions) -> Option<PathBuf> {
+    None
 }
 
 fn strings(list: &[String], what: &'static str) -> Result<Vec<CString>, NvrtcError> {

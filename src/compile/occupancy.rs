@@ -143,7 +143,7 @@ pub fn occupancy(limits: &Limits, threads: u32, registers: u32, shared: u32) -> 
         per_partition * PARTITIONS / warps
     };
     let taken = (shared + limits.shared_reserved).next_multiple_of(limits.shared_unit);
-    let by_shared = if taken == 0 { u32::MAX } else { limits.shared_per_sm / taken };
+    let by_shared = limits.shared_per_sm.checked_div(taken).unwrap_or(u32::MAX);
     let each = [
         (by_threads, Limiter::Threads),
         (by_registers, Limiter::Registers),

@@ -92,6 +92,10 @@ impl Toolchain {
         for (origin, path) in nvrtc_candidates(places) {
             match Nvrtc::open(&path) {
                 Ok(nvrtc) => {
+                    // A library that is loaded already answers to its bare name, wherever it came from.
+                    let path = nvrtc.path().to_owned();
+                    let cached = places.cache.as_ref().is_some_and(|c| path.starts_with(c));
+                    let origin = if origin == "loader" && cached { "cache" } else { origin };
                     out.includes = includes_for(&path, places);
                     out.nvrtc = Some(Arc::new(nvrtc));
                     out.origin = Some(origin);

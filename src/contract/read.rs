@@ -4,70 +4,73 @@ use super::{Assumption, Assumptions, parse_assumption};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::Program;
 use crate::source::{FileId, SourceFile, Sources, Span};
+use toml::de::{DeTable, DeValue};
 
 const BAD_FILE: Code = Code(230);
 const BAD_ASSUMPTION: Code = Code(231);
 
-#[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Table {
-    #[serde(default)]
-    assume: Option<AssumeTable>,
-    #[serde(default)]
-    kernel: std::collections::BTreeMap<String, KernelTable>,
-}
-
-#[derive(serde::Deserialize)]
-#[serde(untagged)]
-enum AssumeTable {
-    List(Vec<toml::Spanned<String>>),
-    Table(AllTable),
-}
-
-#[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-struct AllTable {
-    all: Vec<toml::Spanned<String>>,
-}
-
-#[derive(serde::Deserialize)]
-struct KernelTable {
-    #[serde(default)]
-    assume: Vec<toml::Spanned<String>>,
-}
-
 /// Reads a contract: `assume = [..]` (or `[assume] all = [..]`) for every kernel, `[kernel.NAME] assume = [..]` for one.
+/// Other tables and keys belong to other parts of the contract and are left alone.
 pub fn from_toml(file: FileId, source: &SourceFile) -> (Assumptions, Vec<Diagnostic>) {
     let mut found = Assumptions::default();
-    let table: Table = match toml::from_str(&source.text) {
-        Ok(table) => table,
+    let table = match DeTable::parse(&source.text) {
+        Ok(table) => table.into_inner(),
         Err(e) => {
             let range = e.span().unwrap_or(0..0);
-            let bug = Diagnostic::error(BAD_FILE, format!("the contract cannot be read: {}", e.message()))
-                .at(Span::new(file, range.start, range.end), "here")
-                .next("write `assume = [\"cols % 4 == 0\"]`, or `[kernel.NAME]` with an `assume` list");
-            return (found, vec![bug]);
+            let span = Span::new(file, range.start, range.end);
+            return (found, vec![shape(span, &format!("the contract cannot be read: {}", e.message()))]);
         }
     };
     let mut problems = vec![];
-    let all = match table.assume {
-        Some(AssumeTable::List(list)) | Some(AssumeTable::Table(AllTable { all: list })) => list,
-        None => vec![],
-    };
-    found.everywhere = read_list(file, &all, &mut problems);
-    for (name, kernel) in table.kernel {
-        found.by_kernel.insert(name, read_list(file, &kernel.assume, &mut problems));
+    if let Some(value) = table.get("assume") {
+        let list = match value.get_ref() {
+            DeValue::Table(t) => t.get("all"),
+            _ => Some(value),
+        };
+        match list {
+            Some(list) => found.everywhere = read_list(file, list, &mut problems),
+            None => problems.push(shape(spanned(file, value), "`[assume]` needs a list `all`")),
+        }
+    }
+    match table.get("kernel").map(|v| (v, v.get_ref())) {
+        Some((_, DeValue::Table(kernels))) => {
+            for (name, kernel) in kernels {
+                if let Some(list) = kernel.get_ref().get("assume") {
+                    let list = read_list(file, list, &mut problems);
+                    found.by_kernel.insert(name.get_ref().to_string(), list);
+                }
+            }
+        }
+        Some((value, _)) => problems.push(shape(spanned(file, value), "`kernel` holds one table for each kernel")),
+        None => {}
     }
     (found, problems)
 }
 
-fn read_list(file: FileId, list: &[toml::Spanned<String>], problems: &mut Vec<Diagnostic>) -> Vec<Assumption> {
+fn shape(span: Span, message: &str) -> Diagnostic {
+    Diagnostic::error(BAD_FILE, message)
+        .at(span, "here")
+        .next("write `assume = [\"cols % 4 == 0\"]`, or `[kernel.NAME]` with an `assume` list")
+}
+
+fn spanned<T>(file: FileId, value: &toml::Spanned<T>) -> Span {
+    Span::new(file, value.span().start, value.span().end)
+}
+
+fn read_list(file: FileId, list: &toml::Spanned<DeValue>, problems: &mut Vec<Diagnostic>) -> Vec<Assumption> {
+    let DeValue::Array(items) = list.get_ref() else {
+        problems.push(shape(spanned(file, list), "assumptions are a list of texts"));
+        return vec![];
+    };
     let mut found = vec![];
-    for item in list {
-        let span = Span::new(file, item.span().start, item.span().end);
-        match parse_assumption(item.get_ref(), Some(span)) {
-            Ok(a) => found.push(a),
-            Err(why) => problems.push(bad(span, &why)),
+    for item in items.iter() {
+        let span = spanned(file, item);
+        match item.get_ref() {
+            DeValue::String(text) => match parse_assumption(text, Some(span)) {
+                Ok(a) => found.push(a),
+                Err(why) => problems.push(bad(span, &why)),
+            },
+            _ => problems.push(shape(span, "an assumption is a text")),
         }
     }
     found

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::macros::Macros;
 use crate::ir::*;
+use crate::source::Span;
 
 /// Variables that a piece of code may write, with the number of places that do; `all` where something unknown runs.
 #[derive(Clone, Debug, Default)]
@@ -77,7 +78,7 @@ impl Scope<'_> {
         let ExprKind::Call { callee, receiver, .. } = f.kind_of(id) else { return CallEffect::Anything };
         let name = callee.rsplit("::").next().unwrap_or(callee);
         if self.macros.contains(name) {
-            return CallEffect::Anything;
+            return if self.macros.is_plain(name, PURE) { CallEffect::Pure } else { CallEffect::Anything };
         }
         if receiver.is_some() {
             return CallEffect::Unknown;
@@ -146,7 +147,7 @@ impl Scope<'_> {
             return true;
         }
         if self.macros.contains(last) {
-            return false;
+            return self.macros.is_plain(last, PURE);
         }
         name.contains("::")
             || self.function.template.iter().any(|t| t.name == name)
@@ -245,6 +246,19 @@ impl Scope<'_> {
             ExprKind::Call { args, .. } => match self.call_effect(id) {
                 CallEffect::Anything => self.macro_writes(id, found),
                 CallEffect::Unknown => self.handed_over(args, found),
+                // What a macro does with its argument's side effects is not counted.
+                CallEffect::Pure if self.is_macro_call(id) => {
+                    let inner = args.iter().flat_map(|a| self.function.walk(*a));
+                    let effects = inner.filter(|e| {
+                        matches!(self.function.kind_of(*e), ExprKind::Assign { .. } | ExprKind::Increment { .. } | ExprKind::Call { .. })
+                    });
+                    for e in effects {
+                        found.vars.extend(self.function.walk(e).into_iter().filter_map(|v| match self.function.kind_of(v) {
+                            ExprKind::Var(v) => Some((*v, 2)),
+                            _ => None,
+                        }));
+                    }
+                }
                 _ => {}
             },
             ExprKind::CallValue { .. } | ExprKind::Opaque { .. } => found.all = true,
@@ -257,6 +271,10 @@ impl Scope<'_> {
             }
             _ => {}
         }
+    }
+
+    fn is_macro_call(&self, id: ExprId) -> bool {
+        matches!(self.function.kind_of(id), ExprKind::Call { callee, .. } if self.macros.contains(callee))
     }
 
     fn macro_writes(&self, id: ExprId, found: &mut Writes) {
@@ -294,6 +312,20 @@ impl Scope<'_> {
                 *found.vars.entry(v).or_default() += 2;
             }
         }
+    }
+
+    /// Where an expression in `roots` or `body` may hide a jump out: a macro, or text that is not modelled.
+    pub fn may_leave(&self, roots: &[ExprId], body: &Block) -> Option<Span> {
+        let mut exprs = roots.to_vec();
+        self.collect(body, &mut exprs, &mut Writes::default(), 0);
+        let odd = |e: &ExprId| match self.function.kind_of(*e) {
+            ExprKind::Call { .. } => self.call_effect(*e) == CallEffect::Anything,
+            ExprKind::Name(n) => !self.is_plain_name(n),
+            ExprKind::Opaque { .. } => true,
+            _ => false,
+        };
+        let hit = exprs.into_iter().flat_map(|r| self.function.walk(r)).find(odd)?;
+        Some(self.function.expr(hit).span)
     }
 
     /// Variables that can change without their name being written: their address is taken, a reference is bound to

@@ -295,8 +295,8 @@ impl Poly {
         let mut text = String::new();
         for (m, c) in self.terms.iter().rev() {
             let mut factors: Vec<String> = m.iter().map(name).collect();
-            if c.abs() != 1 || m.is_empty() {
-                factors.push(c.unsigned_abs().to_string());
+            if c.unsigned_abs() != 1 || m.is_empty() {
+                factors.insert(0, c.unsigned_abs().to_string());
             }
             let sign = match (text.is_empty(), *c < 0) {
                 (true, true) => "-",

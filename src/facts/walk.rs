@@ -518,7 +518,8 @@ impl<'a> Walker<'a> {
         let before = self.place();
         let entry = self.env.clone();
         self.born.push(BTreeSet::new());
-        let exits = self.exits(body, true, 0);
+        let mut exits = self.exits(body, true, 0);
+        exits.extend(self.scope.may_leave(&roots, body).map(|span| (span, "text that is not modelled")));
         self.havoc_loop(&writes, &entry, step, body, &exits);
         // A do-while does not test before its first iteration.
         let tested = condition.filter(|_| !is_do);
@@ -527,7 +528,7 @@ impl<'a> Walker<'a> {
         self.loops.push(id);
         let first_event = self.seq;
         let first = if is_do { None } else { condition.map(|c| (self.truth(c), c)) };
-        let mut divergent = self.divergent.clone();
+        let mut divergent = self.divergent.clone().or_else(|| self.returned.clone());
         let split = |span: Span, text: &str, d: &mut Option<(Span, String)>| {
             d.get_or_insert((span, text.to_owned()));
         };

@@ -261,6 +261,26 @@ pub fn vars_written(f: &Function, stmt: StmtId, known: &Signatures) -> BTreeSet<
     writes_of(f, stmt, known).into_iter().collect()
 }
 
+/// Where a function's name is used as a value: an address taken, an argument of `cudaLaunchKernel`, a function pointer.
+/// Such a function may be called or launched from places that are not visible as launches.
+pub fn mentions(unit: &Unit, name: &str) -> Vec<(FunctionId, ExprId)> {
+    let mut found = vec![];
+    for f in &unit.functions {
+        for (i, e) in f.exprs.iter().enumerate() {
+            if matches!(&e.kind, ExprKind::Name(n) if base_name(n) == name) {
+                found.push((f.id, ExprId(i as u32)));
+            }
+        }
+    }
+    found
+}
+
+/// `ns::k<float, 4>` without namespaces and template arguments.
+pub fn base_name(written: &str) -> &str {
+    let bare = written.split('<').next().unwrap_or(written);
+    bare.rsplit("::").next().unwrap_or(bare).trim()
+}
+
 /// The variables that occur under `e`.
 pub fn vars_in(f: &Function, e: ExprId) -> BTreeSet<VarId> {
     f.walk(e).into_iter().filter_map(|id| plain_var(f, id)).collect()
@@ -385,3 +405,6 @@ fn same_head(x: &ExprKind, y: &ExprKind) -> bool {
 fn last_part(callee: &str) -> &str {
     callee.rsplit(['.', '>']).next().unwrap_or(callee)
 }
+
+#[cfg(test)]
+mod tests;

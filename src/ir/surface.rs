@@ -63,7 +63,8 @@ pub enum Step {
     Scale { op: BinaryOp, amount: ExprId },
 }
 
-/// `for (i = init; i <compare> bound; step)`, with `i` written nowhere else in the loop.
+/// `for (i = init; i <compare> bound; step)`, with `i` written nowhere else in the loop, and no variable of the bound or
+/// of the step's amount written in it. Memory that they read may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Induction {
     pub var: VarId,

@@ -67,6 +67,12 @@ impl Scalar {
         }
     }
 
+    /// The inverse of [`Scalar::name`].
+    pub fn from_name(name: &str) -> Option<Scalar> {
+        use Scalar::*;
+        [Bool, I8, U8, I16, U16, I32, U32, I64, U64, F16, BF16, F32, F64, F8].into_iter().find(|s| s.name() == name)
+    }
+
     /// How CUDA C++ spells the type.
     pub fn cuda(self) -> &'static str {
         use Scalar::*;

@@ -6,7 +6,7 @@ use super::{LockedFile, Step, tokens_hash};
 use crate::contract::Assumptions;
 use crate::diag::{Code, Diagnostic};
 use crate::edit::{Edit, EditSet};
-use crate::facts::Facts;
+use crate::facts::macros_of;
 use crate::ir::{FunctionRef, Program, Unit};
 use crate::skill::ast::Platform;
 use crate::skill::engine::rewrite::{self, Passes};
@@ -135,8 +135,9 @@ impl Replayer<'_> {
     ) -> Result<(), Reason> {
         let skills = [skill];
         let input = Input { program, sources, skills: &skills, assumptions: self.assumptions, platform };
-        let facts = Facts::new(program, sources, at, self.assumptions);
-        let candidates = survey::judge_all(input, skill, at, &facts);
+        let macros = macros_of(program, sources);
+        let analysis = survey::Lazy::new(input, &macros, at);
+        let candidates = survey::judge_all(input, skill, at, &analysis);
         let here = |c: &&survey::Candidate| {
             c.finding.place.surface() == step.surface && c.finding.place.ordinal() == step.ordinal
         };

@@ -47,6 +47,17 @@ pub struct Skill {
     pub refusals: Vec<Refusal>,
     /// The whole declaration.
     pub span: Span,
+    /// Empty in a file without mistakes.
+    pub unread: Unread,
+}
+
+/// What could not be read, so that nothing is said of its absence or its use.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unread {
+    /// Words of clauses.
+    pub clauses: Vec<&'static str>,
+    /// Names bound to something unknown.
+    pub names: Vec<Name>,
 }
 
 /// Declares an enum whose variants have a spelling in skill files.

@@ -13,6 +13,10 @@ use crate::source::Span;
 /// the direction is not checked.
 pub fn check(skill: &Skill, vocabulary: &dyn Vocabulary, directions: Option<&Directions>) -> Vec<Diagnostic> {
     let mut checker = Checker { skill, types: Types::new(vocabulary), problems: vec![] };
+    checker.types.lenient = ["match", "let", "tune"].iter().any(|word| skill.unread.clauses.contains(word));
+    for name in &skill.unread.names {
+        checker.declare(name, ValueType::Any);
+    }
     if let Some(directions) = directions {
         checker.direction(directions);
     }
@@ -114,7 +118,9 @@ impl<'a> Checker<'a> {
 
     /// A name that must be one of the anchors bound so far.
     fn anchor(&mut self, name: &Name) {
-        if matches!(self.types.lookup(&name.node), Some(ValueType::Anchor(_))) {
+        let bound = self.types.lookup(&name.node);
+        let known = matches!(bound, Some(ValueType::Anchor(_) | ValueType::Any));
+        if known || !self.types.report_unbound(&name.node) {
             return;
         }
         let known: Vec<&str> = self.skill.bindings.iter().map(|b| b.name.node.as_str()).collect();
@@ -241,7 +247,7 @@ impl<'a> Checker<'a> {
 
     fn bodies(&mut self) {
         let skill = self.skill;
-        if !skill.bodies.iter().any(|b| !b.inverse) {
+        if !skill.bodies.iter().any(|b| !b.inverse) && !skill.unread.clauses.contains(&"body") {
             self.push(
                 Diagnostic::error(Code(131), "the skill has no body")
                     .at(skill.name.span, "nothing carries it out")
@@ -291,7 +297,7 @@ impl<'a> Checker<'a> {
 
     fn cases(&mut self) {
         let skill = self.skill;
-        if skill.examples.is_empty() {
+        if skill.examples.is_empty() && !skill.unread.clauses.contains(&"example") {
             self.push(
                 Diagnostic::error(Code(132), "the skill has no example")
                     .at(skill.name.span, "nothing shows where it fires")
@@ -311,10 +317,13 @@ impl<'a> Checker<'a> {
             }
             seen.push(title);
         }
-        skill.refusals.iter().for_each(|refusal| self.refuser(&refusal.because));
-        for group in &skill.require {
-            self.coverage(group);
+        let names = skill.require.iter().flat_map(|g| &g.conditions).flat_map(|c| c.test.predicates());
+        let unclear = names.into_iter().any(|(name, _)| !self.types.knows(name));
+        if unclear || ["refuse", "require"].iter().any(|word| skill.unread.clauses.contains(word)) {
+            return;
         }
+        skill.refusals.iter().for_each(|refusal| self.refuser(&refusal.because));
+        skill.require.iter().for_each(|group| self.coverage(group));
     }
 
     /// `because` of a refuse case names something that can refuse.
@@ -344,15 +353,19 @@ impl<'a> Checker<'a> {
         if known {
             return;
         }
-        let mut names: Vec<&str> = GroupKind::WORDS.to_vec();
-        names.extend(REFUSERS);
-        for condition in all() {
-            names.extend(condition.label.iter().map(|l| l.node.as_str()));
-            names.extend(condition.test.predicates().map(|(name, _)| name));
+        let mut names: Vec<String> = GroupKind::WORDS.iter().chain(REFUSERS).map(|w| (*w).to_owned()).collect();
+        for group in &self.skill.require {
+            for condition in &group.conditions {
+                let own = condition.label.iter().map(|l| l.node.as_str());
+                for name in own.chain(condition.test.predicates().map(|(name, _)| name)) {
+                    names.push(name.to_owned());
+                    names.push(format!("{}.{name}", group.kind.node));
+                }
+            }
         }
         let problem = Diagnostic::error(Code(134), format!("no condition is called `{}`", name.node))
             .at(name.span, "expected a group, the label of a condition or a predicate it asks");
-        self.push(match nearest(&name.node, names) {
+        self.push(match nearest(&name.node, names.iter().map(String::as_str)) {
             Some(near) => problem.next(format!("did you mean `{near}`?")),
             None => problem.next("name what refuses this case"),
         });

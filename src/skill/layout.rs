@@ -305,13 +305,11 @@ impl Content {
                 let group = self.keyword == "features"
                     && matches!(pass.tok(pass.at + 1), Some(Tok::LBrace))
                     && nearest(word, CLAUSES.iter().copied()).is_none_or(|near| near == "require");
+                // `a: access`, `each a: access`
+                let colon = |ahead: usize| pass.tok(pass.at + ahead) == Some(&Tok::Colon);
+                let binding = colon(1) || (self.keyword == "match" && colon(2));
                 let continuation = CONNECTIVES.contains(word) || matches!(*word, "not" | "when");
-                fresh
-                    && !argument
-                    && !after_keyword
-                    && !group
-                    && !continuation
-                    && pass.tok(pass.at + 1) != Some(&Tok::Colon)
+                fresh && !argument && !after_keyword && !group && !continuation && !binding
             }
             _ => false,
         }

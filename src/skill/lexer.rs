@@ -148,15 +148,15 @@ impl<'a> Lexer<'a> {
         loop {
             match self.peek(0) {
                 b' ' | b'\t' | b'\r' | b'\n' => self.at += 1,
-                b'#' => self.to_line_end(),
-                b'/' if self.peek(1) == b'/' => self.to_line_end(),
+                b'#' => self.skip_line(),
+                b'/' if self.peek(1) == b'/' => self.skip_line(),
                 _ if self.at == 0 && self.text.starts_with('\u{feff}') => self.at = 3,
                 _ => return,
             }
         }
     }
 
-    fn to_line_end(&mut self) {
+    fn skip_line(&mut self) {
         while self.at < self.bytes.len() && self.peek(0) != b'\n' {
             self.at += 1;
         }

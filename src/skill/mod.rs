@@ -7,11 +7,12 @@ pub mod ast;
 pub mod check;
 pub mod directions;
 pub mod doc;
-pub mod engine;
 pub mod layout;
 pub mod lexer;
 pub mod library;
 pub mod lower;
+pub mod engine;
+pub mod harness;
 pub mod near;
 pub mod parse;
 pub mod print;
@@ -29,7 +30,7 @@ pub use ast::Skill;
 pub use check::check;
 pub use directions::Directions;
 pub use library::{Library, LibraryError};
-pub use parse::{Parsed, fuzz_parse, parse};
+pub use parse::{Parsed, examine, fuzz_parse, parse};
 pub use vocabulary::{Signature, Surface, Vocabulary};
 
 lalrpop_util::lalrpop_mod!(

@@ -1,9 +1,9 @@
 //! Near names for "did you mean".
 
 /// The candidate closest to `name` by edit distance, if it is close enough to be a slip of the hand: a third of the
-/// name's length, at least one edit. Ties go to the first in order.
+/// name's length, so that names of one or two letters have none. Ties go to the first in order.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = (name.chars().count() / 3).max(1);
+    let limit = name.chars().count() / 3;
     candidates
         .into_iter()
         .filter(|c| c.len().abs_diff(name.len()) <= limit + 1)

@@ -4,11 +4,14 @@
 use lalrpop_util::ParseError;
 
 use super::ast::Skill;
+use super::check::check;
+use super::directions::Directions;
 use super::grammar::FileParser;
 use super::layout::{CLAUSES, LayoutProblem, MAX_NESTING, lay_out};
 use super::lexer::{LexProblem, Lexeme, Tok, lex};
 use super::lower::lower;
 use super::syntax::{Context, SyntaxError};
+use super::vocabulary::{Signature, Vocabulary};
 use crate::diag::{Code, Diagnostic, Severity};
 use crate::source::{FileId, Span};
 
@@ -66,7 +69,10 @@ pub fn parse(file: FileId, text: &str) -> Parsed {
         }
         vec![]
     });
-    problems.extend(cx.errors.iter().map(|e| syntax_problem(e, &problems)).collect::<Vec<_>>().into_iter().flatten());
+    let mut known: Vec<Span> = problems.iter().filter_map(|p| p.primary()).collect();
+    known.sort();
+    let unclosed = problems.iter().any(|p| p.code == Code(103));
+    problems.extend(cx.errors.iter().filter_map(|e| syntax_problem(e, &known, unclosed)));
     problems.extend(cx.too_deep.iter().map(|span| {
         Diagnostic::error(Code(106), "this expression is nested too deeply")
             .at(*span, "too many operators inside each other")
@@ -109,11 +115,21 @@ fn open_block(raw: &[Lexeme<'_>], problems: &[(LexProblem, usize, usize)]) -> Op
     Some(suspect.map_or(open.1, |t| t.0.min(open.1)))
 }
 
+/// Reads and checks one skill file: all that is wrong with it, in the order of the text.
+pub fn examine(file: FileId, text: &str, vocabulary: &dyn Vocabulary, directions: Option<&Directions>) -> Parsed {
+    let mut parsed = parse(file, text);
+    if let Some(skill) = &parsed.skill {
+        parsed.problems.extend(check(skill, vocabulary, directions));
+    }
+    parsed.problems.sort_by_key(|p| (p.primary().map(|s| (s.start, s.end)), p.code));
+    parsed
+}
+
 /// Feeds arbitrary bytes to the whole front end, for fuzzing: parse, print, check against an empty vocabulary.
 pub fn fuzz_parse(bytes: &[u8]) {
     struct Nothing;
-    impl super::vocabulary::Vocabulary for Nothing {
-        fn signature(&self, _: &str) -> Option<super::vocabulary::Signature> {
+    impl Vocabulary for Nothing {
+        fn signature(&self, _: &str) -> Option<Signature> {
             None
         }
         fn names(&self) -> Vec<&'static str> {
@@ -121,9 +137,7 @@ pub fn fuzz_parse(bytes: &[u8]) {
         }
     }
     let text = crate::source::SourceFile::new("fuzz", bytes).text;
-    let parsed = parse(FileId(0), &text);
-    if let Some(skill) = parsed.skill {
-        super::check::check(&skill, &Nothing, None);
+    if let Some(skill) = examine(FileId(0), &text, &Nothing, None).skill {
         super::print::print(&skill);
     }
 }
@@ -189,13 +203,11 @@ fn layout_problem(file: FileId, text: &str, (problem, start, end): &(LayoutProbl
 }
 
 /// `None` where the layout pass has named the cause already.
-fn syntax_problem(error: &SyntaxError, earlier: &[Diagnostic]) -> Option<Diagnostic> {
-    let known = earlier
-        .iter()
-        .filter_map(|p| p.primary())
-        .any(|s| s.overlaps(error.span) || (error.span.is_empty() && s.contains(error.span)));
-    let unclosed = error.found.is_none() && earlier.iter().any(|p| p.code == Code(103));
-    if known || unclosed {
+fn syntax_problem(error: &SyntaxError, known: &[Span], unclosed: bool) -> Option<Diagnostic> {
+    let nearby = known.partition_point(|s| s.start <= error.span.end);
+    let covers = |s: &Span| s.overlaps(error.span) || (error.span.is_empty() && s.contains(error.span));
+    let named = known.get(nearby.saturating_sub(2)..nearby).is_some_and(|spans| spans.iter().any(covers));
+    if named || (error.found.is_none() && unclosed) {
         return None;
     }
     let message = match error.found.as_deref() {
@@ -204,7 +216,9 @@ fn syntax_problem(error: &SyntaxError, earlier: &[Diagnostic]) -> Option<Diagnos
     };
     let expected = expectation(&error.expected);
     let next = match error.found.as_deref() {
-        Some("<" | "<=" | ">" | ">=" | "==" | "!=") => "join two comparisons with `and`",
+        Some("<" | "<=" | ">" | ">=" | "==" | "!=") if error.expected.iter().any(|e| e.contains("and")) => {
+            "join two comparisons with `and`"
+        }
         Some("=") => "compare with `==`; a keyword argument stands in the brackets of a call",
         None => "complete it",
         Some(_) => "correct or remove it",

@@ -293,7 +293,8 @@ fn write_expr(out: &mut String, expr: &Expr, outer: u8) {
             let _ = write!(out, "{n}");
         }
         ExprKind::Bytes(n) => {
-            let _ = write!(out, "{n}B");
+            let (count, unit) = if *n > 0 && n % 1024 == 0 { (n / 1024, "KB") } else { (*n, "B") };
+            let _ = write!(out, "{count}{unit}");
         }
         ExprKind::Bool(b) => {
             let _ = write!(out, "{b}");

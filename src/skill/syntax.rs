@@ -35,7 +35,7 @@ pub enum ClauseKind {
     Let(Name, Expr),
     Require(Vec<RawGroup>),
     Pays(Vec<RawCondition>),
-    Features(Vec<(Name, Vec<(Name, Option<Name>)>)>),
+    Features(Vec<RawFeatures>),
     Effect(Vec<RawEffect>),
     Risk(Name),
     Tune(Name, Vec<Expr>),
@@ -103,6 +103,9 @@ pub enum Modifier {
     Because(Name),
     Guard(Name),
 }
+
+/// `provides { name @ anchor }`: the word, and names with their anchors.
+pub type RawFeatures = (Name, Vec<(Name, Option<Name>)>);
 
 pub struct RawEffect {
     pub metric: Name,

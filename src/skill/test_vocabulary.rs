@@ -40,6 +40,8 @@ fn table() -> Vec<(&'static str, Signature)> {
         ("aligned", s(vec![Address, Bytes], Bool, "multiple of so many bytes").optional(vec![ROWS]).guarded()),
         ("divides", s(vec![Int, Int], Bool, "the second is a multiple of the first").guarded()),
         ("trip", s(vec![LOOP], Int, "iterations")),
+        ("counted", s(vec![LOOP], Bool, "counts up by one to a fixed bound")),
+        ("names_resolved", s(vec![LOOP], Bool, "no macro or lambda hides a use of the counter")),
         ("unconditional", s(vec![ACCESS, LOOP], Bool, "runs in every iteration")),
         ("single_exit", s(vec![LOOP], Bool, "left through its header alone, no barrier inside")),
         ("no_store_between", s(vec![ACCESS, LOOP], Bool, "may be moved over the iterations joined")),

@@ -1,6 +1,6 @@
 //! Types of the expressions in conditions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::ast::{Argument, BinaryOp, Expr, ExprKind, Name, UnaryOp};
 use super::near::nearest;
@@ -12,12 +12,16 @@ use crate::source::Span;
 pub struct Types<'a> {
     vocabulary: &'a dyn Vocabulary,
     names: BTreeMap<&'a str, (ValueType, Span)>,
+    /// Names that were reported as unbound: once is enough.
+    unbound: BTreeSet<String>,
+    /// Set where a clause that binds names could not be read: then any name may be bound.
+    pub lenient: bool,
     pub problems: Vec<Diagnostic>,
 }
 
 impl<'a> Types<'a> {
     pub fn new(vocabulary: &'a dyn Vocabulary) -> Types<'a> {
-        Types { vocabulary, names: BTreeMap::new(), problems: vec![] }
+        Types { vocabulary, names: BTreeMap::new(), unbound: BTreeSet::new(), lenient: false, problems: vec![] }
     }
 
     /// Brings a name into scope; answers where it was bound before, if it was.
@@ -31,6 +35,11 @@ impl<'a> Types<'a> {
 
     pub fn lookup(&self, name: &str) -> Option<ValueType> {
         self.names.get(name).map(|n| n.0)
+    }
+
+    /// Whether an unbound name is to be reported here: not again, and not where it may be bound.
+    pub fn report_unbound(&mut self, name: &str) -> bool {
+        !self.lenient && self.unbound.insert(name.to_owned())
     }
 
     /// Whether a name means anything: bound, or a predicate.
@@ -130,6 +139,9 @@ impl<'a> Types<'a> {
         if let Some(ty) = self.nullary(name) {
             return ty;
         }
+        if !self.report_unbound(name) {
+            return ValueType::Any;
+        }
         let words: &[&str] = match expected {
             Some(ValueType::Symbol(words)) => words,
             Some(ValueType::DType) => DTYPES,
@@ -222,12 +234,16 @@ impl<'a> Types<'a> {
         let (low, high) = (signature.params.len(), signature.params.len() + signature.optional.len());
         let whole = arguments.iter().all(|a| a.value.kind != ExprKind::Error);
         if whole && (given.len() < low || given.len() > high) {
+            let plural = if high == 1 { "" } else { "s" };
             let count = if low == high { low.to_string() } else { format!("{low} to {high}") };
             self.problems.push(
-                Diagnostic::error(Code(122), format!("`{}` takes {count} arguments, not {}", name.node, given.len()))
-                    .at(name.span, form(&name.node, &signature))
-                    .note(signature.help)
-                    .next("correct the arguments"),
+                Diagnostic::error(
+                    Code(122),
+                    format!("`{}` takes {count} argument{plural}, not {}", name.node, given.len()),
+                )
+                .at(name.span, form(&name.node, &signature))
+                .note(signature.help)
+                .next("correct the arguments"),
             );
         }
         for (argument, wanted) in given.iter().zip(wanted) {
@@ -257,15 +273,17 @@ impl<'a> Types<'a> {
                 None => self.bad_keyword(keyword, predicate, signature, "not one of its keywords"),
             },
             Keywords::LoopPositions => {
-                let is_loop =
-                    matches!(self.lookup(&keyword.node), Some(ValueType::Anchor(set)) if set.contains(Surface::Loop));
+                let bound = self.lookup(&keyword.node);
+                let is_loop = match bound {
+                    Some(ValueType::Anchor(set)) => set.contains(Surface::Loop),
+                    _ => self.lenient || bound == Some(ValueType::Any),
+                };
                 if !is_loop {
                     return self.bad_keyword(keyword, predicate, signature, "not a loop that `match` binds");
                 }
-                let position = matches!(&value.kind, ExprKind::Name(n) if POSITIONS.contains(&n.as_str()));
-                if !position {
-                    self.expect(value, ValueType::Int, predicate);
-                }
+                let position = matches!(&value.kind, ExprKind::Name(_)) && !self.resolves(value);
+                let wanted = if position { ValueType::Symbol(POSITIONS) } else { ValueType::Int };
+                self.expect(value, wanted, predicate);
             }
         }
     }

@@ -16,7 +16,7 @@
 //! | `LOOP(i, n) {` | `while(i, n) {` padded to the same length |
 //! | `a < f<N>(x)` | `a < f   (x)` |
 //! | `CAST(float, x)` | `CAST(_loat, x)` |
-//! | `#if` that splits a statement | the first branch (the second of `#if 0`), [`Masked::dropped`] |
+//! | `#if` that splits a statement | the first branch (the second of `#if 0`); [`Masked::split`], [`Masked::dropped`] |
 
 mod angles;
 mod constants;
@@ -90,7 +90,7 @@ pub enum What {
     LoopMacro,
     /// Template arguments of a call, blanked.
     TemplateArguments,
-    /// `>` or `>>` written as `<` or `<<`.
+    /// `>`, `>=` or `>>` written as `<`, `<=` or `<<`.
     Operator,
     /// A type as macro argument, written as a name.
     TypeArgument,
@@ -102,6 +102,13 @@ pub enum What {
     Condition,
     /// Other words that the grammar does not accept, blanked.
     Other,
+}
+
+impl What {
+    /// Whether the stand-in hides what the code does, so that an analysis must answer `unknown` for its statement.
+    pub fn is_opaque(self) -> bool {
+        matches!(self, What::StatementMacro | What::OpaqueCall | What::LoopMacro | What::Parameters)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -235,6 +242,27 @@ impl Tok {
     }
 }
 
+/// Limits that no code written by people or generators comes near; beyond them a file is counted, not masked.
+const MOST_TOKENS: usize = 16 << 20;
+const DEEPEST: usize = 20_000;
+
+/// Why `tokens` are not worth masking, if so.
+fn beyond_limits(text: &str, tokens: &[Token]) -> Option<&'static str> {
+    if tokens.len() > MOST_TOKENS {
+        return Some("the file has more than 16 million tokens: it was not prepared for parsing");
+    }
+    let (mut depth, mut deepest) = (0usize, 0);
+    for token in tokens.iter().filter(|t| t.kind == TokenKind::Punct) {
+        match text.as_bytes().get(token.start as usize) {
+            Some(b'(' | b'[' | b'{') => depth += 1,
+            Some(b')' | b']' | b'}') => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    (deepest > DEEPEST).then_some("brackets nest more than 20000 deep: the file was not prepared for parsing")
+}
+
 /// Masks `text`. `macros` holds what other files define; the definitions of `text` itself are learned here.
 pub fn mask(text: &str, macros: &MacroTable) -> Masked {
     let raw = tokens::scan_code(text);
@@ -242,7 +270,19 @@ pub fn mask(text: &str, macros: &MacroTable) -> Masked {
     let directives = raw.iter().copied().filter(|t| t.kind == TokenKind::Directive);
     let defines = local.learn_directives(text, directives.clone(), macros);
     let includes = directives.filter_map(|t| read_include(text, t)).collect();
+    if let Some(reason) = beyond_limits(text, &raw) {
+        let problem = Problem { code: Code(12), range: 0..0, message: reason.to_owned() };
+        return Masked {
+            text: text.to_owned(),
+            defines,
+            includes,
+            problems: vec![problem],
+            macros: local,
+            ..Masked::default()
+        };
+    }
     let toks = name_words(text, &raw, &local, macros);
+    drop(raw);
     let mut masker = Masker {
         text,
         out: text.as_bytes().to_vec(),

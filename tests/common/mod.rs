@@ -101,10 +101,12 @@ pub fn reasons(skill: &Skill, findings: &[Finding]) -> Vec<String> {
                     let Some((group, condition)) = all.get(judged.index) else { continue };
                     said.push(group.kind.node.as_str().to_owned());
                     said.extend(condition.label.iter().map(|l| l.node.clone()));
-                    said.extend(condition.test.predicates().map(|p| p.node.clone()));
+                    said.extend(condition.test.predicates().map(|p| p.0.to_owned()));
                 }
             }
-            FindingKind::Applies { payoff: kopt::skill::engine::Payoff::NotExpected(_), .. } => said.push("pays".into()),
+            FindingKind::Applies { payoff: kopt::skill::engine::Payoff::NotExpected(_), .. } => {
+                said.push("pays".into())
+            }
             FindingKind::Applies { .. } => {}
             FindingKind::Feature { name, .. } => said.push(name.clone()),
         }

@@ -80,6 +80,12 @@ pub const ENTRIES: &[Entry] = &[
         explain: "The library failed for a reason that says nothing about your code: out of memory, an internal error, a text with a \
             NUL byte. It is never recorded as a lesson about the code. `kopt doctor` checks the installation.",
     },
+    Entry {
+        code: Code(416),
+        title: "the kernel is switched off by the preprocessor",
+        explain: "The kernel stands inside an `#if` that is not taken under the options given, so the compiler never sees it. Give \
+            the -D options of your build, for example `-DENABLE_BF16`.",
+    },
 ];
 
 #[cfg(test)]

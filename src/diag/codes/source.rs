@@ -59,6 +59,13 @@ pub const ENTRIES: &[Entry] = &[
                   Macros and constants from it are unknown: conditions that need them are answered with `unknown`. Name the folder \
                   with `-I`.",
     },
+    Entry {
+        code: Code(12),
+        title: "file beyond the limits of the reader",
+        explain: "The file has more than 16 million tokens, or brackets that nest more than 20000 deep. Its text was not prepared \
+                  for parsing and its kernels were not counted: none of them is analysed or edited. Move the kernels to a file of \
+                  their own.",
+    },
 ];
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ impl Origins {
         for e in &f.exprs {
             if let ExprKind::Assign { op: None, target, value } = &e.kind
                 && let ExprKind::Var(v) = f.kind_of(*target)
+                && !matches!(f.var(*v).ty, Type::Reference(_))
             {
                 values.entry(*v).or_default().push(*value);
             }

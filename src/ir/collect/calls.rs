@@ -47,7 +47,7 @@ impl Walk<'_> {
     }
 
     /// `&x[i]`: the subscripts are evaluated, the memory is not touched.
-    fn address(&mut self, target: ExprId) {
+    pub fn address(&mut self, target: ExprId) {
         match self.f.kind_of(target) {
             ExprKind::Index { base, index } => {
                 self.address_base(*base);

@@ -2,11 +2,12 @@
 
 use crate::ir::query::{self, Signatures};
 use crate::ir::*;
+use std::collections::BTreeSet;
 
 pub(super) fn run(f: &mut Function, known: &Signatures, by_lambdas: &[String]) {
     let escaped = query::escaped(f);
     for index in 0..f.loops.len() {
-        let found = recognise(f, f.loops[index].stmt, index, known).filter(|(i, _)| {
+        let found = recognise(f, f.loops[index].stmt, index, known, &escaped).filter(|(i, _)| {
             !escaped.contains(&i.var) && !by_lambdas.contains(&f.var(i.var).name) && !f.var(i.var).is_volatile
         });
         let Some((mut induction, zero)) = found else { continue };
@@ -19,7 +20,13 @@ pub(super) fn run(f: &mut Function, known: &Signatures, by_lambdas: &[String]) {
 }
 
 /// The induction of the loop at `stmt`; the second value is a zero bound to be added, for `for (..; s; s >>= 1)`.
-fn recognise(f: &Function, stmt: StmtId, index: usize, known: &Signatures) -> Option<(Induction, Option<Expr>)> {
+fn recognise(
+    f: &Function,
+    stmt: StmtId,
+    index: usize,
+    known: &Signatures,
+    escaped: &BTreeSet<VarId>,
+) -> Option<(Induction, Option<Expr>)> {
     let (init, condition, step) = match &f.stmts.get(stmt.0 as usize)?.kind {
         StmtKind::For { id, init, condition, step, .. } if id.0 as usize == index => {
             (init.as_slice(), (*condition)?, (*step)?)
@@ -33,7 +40,16 @@ fn recognise(f: &Function, stmt: StmtId, index: usize, known: &Signatures) -> Op
     };
     let (var, compare, bound) = compared(f, condition, step)?;
     let step = step_of(f, step, var)?;
-    let writes = query::writes_of(f, stmt, known).into_iter().filter(|v| *v == var).count();
+    let all_writes = query::writes_of(f, stmt, known);
+    let writes = all_writes.iter().filter(|v| **v == var).count();
+    let amount = match step {
+        Step::By(_) => None,
+        Step::Add { amount, .. } | Step::Scale { amount, .. } => Some(amount),
+    };
+    let fixed = |e: ExprId| query::vars_in(f, e).iter().all(|v| !all_writes.contains(v) && !escaped.contains(v));
+    if !bound.into_iter().chain(amount).all(fixed) {
+        return None;
+    }
     let (start, declared, in_init) = initial(f, init, var);
     if writes != 1 + in_init || !matches!(f.var(var).kind, VarKind::Local | VarKind::Param) {
         return None;

@@ -135,8 +135,11 @@ impl<'f> Walk<'f> {
         self.stmt = id;
         match &f.stmt(id).kind {
             StmtKind::Declare { var, init } => {
-                if let Some(e) = init {
-                    self.evaluate(*e);
+                match init {
+                    // Binding a reference evaluates an address and loads nothing.
+                    Some(e) if matches!(f.var(*var).ty, Type::Reference(_)) => self.address(*e),
+                    Some(e) => self.evaluate(*e),
+                    None => {}
                 }
                 self.kill(&[*var]);
             }

@@ -3,209 +3,314 @@
 use std::collections::BTreeMap;
 
 use super::site::Bound;
-use crate::facts::poly::Poly;
-use crate::facts::{Because, Facts};
-use crate::ir::{Anchor, Place};
-use crate::predicate::{Answer, Arguments, GuardCode, Question, Relation, Value, Witness, compare, registry};
-use crate::skill::ast::{Argument, BinaryOp, Expr, ExprKind, Platform, Skill, UnaryOp};
-use crate::source::Span;
+use crate::facts::{Analysis, Because, Facts};
+use crate::ir::Anchor;
+use crate::predicate::{
+    Answer, Guard, GuardCode, Number, Query, Relation, Value, Witness, compare, everywhere, registry,
+};
+use crate::skill::ast::{Argument, BinaryOp, Expr, ExprKind, Skill, UnaryOp};
 
-/// The names that a condition can see.
-pub struct Scope {
-    pub anchors: BTreeMap<String, Anchor>,
-    pub values: BTreeMap<String, Value>,
-    /// What the values of `let`s rest on.
-    because: BTreeMap<String, Because>,
-    /// `let`s that could not be evaluated, with the answer that says why.
-    broken: BTreeMap<String, Answer>,
+/// The names that a condition can see in one context.
+struct Scope {
+    anchors: BTreeMap<String, Anchor>,
+    /// `let`s and tunables.
+    values: BTreeMap<String, Answer>,
 }
 
+/// Asks about one function, of a skill with its bindings. Of a group, `member` stands for its name.
 pub struct Evaluator<'a> {
-    pub facts: &'a Facts<'a>,
-    pub platform: Option<Platform>,
+    pub analysis: &'a Analysis<'a>,
+}
+
+/// What a question is asked about.
+#[derive(Clone, Copy)]
+pub struct About<'q> {
+    pub skill: &'q Skill,
+    pub bindings: &'q BTreeMap<String, Bound>,
+    pub member: Option<(&'q str, Anchor)>,
 }
 
 impl Evaluator<'_> {
-    /// Bindings, tunables at their defaults, then the `let`s in order. Of a group, `member` stands for its name.
-    pub fn scope(&self, skill: &Skill, bindings: &BTreeMap<String, Bound>, member: Option<(&str, Anchor)>) -> Scope {
-        let mut anchors: BTreeMap<String, Anchor> = BTreeMap::new();
-        for (name, bound) in bindings {
-            if let Bound::One(anchor) = bound {
-                anchors.insert(name.clone(), *anchor);
-            }
-        }
-        anchors.extend(member.map(|(name, anchor)| (name.to_owned(), anchor)));
-        let tuned = skill.tunes.iter().filter_map(|t| {
-            let default = t.values.first()?;
-            Some((t.name.node.clone(), Value::Int(Poly::constant(default.node.into()))))
-        });
-        let mut scope = Scope { anchors, values: tuned.collect(), because: BTreeMap::new(), broken: BTreeMap::new() };
-        for definition in &skill.lets {
-            match self.value(&definition.value, &scope) {
-                Answer::Known { value, because, .. } => {
-                    scope.values.insert(definition.name.node.clone(), value);
-                    scope.because.insert(definition.name.node.clone(), because);
-                }
-                unknown => _ = scope.broken.insert(definition.name.node.clone(), unknown),
-            }
-        }
-        scope
+    /// The answer that holds for every launch, or that all launches in view agree on.
+    pub fn ask(&self, about: About, expr: &Expr) -> Answer {
+        everywhere(self.analysis, |facts| value(facts, expr, &scope(facts, about)))
     }
 
-    pub fn value(&self, expr: &Expr, scope: &Scope) -> Answer {
-        let known = |value| Answer::known(value, Because::nothing());
-        match &expr.kind {
-            ExprKind::Int(n) => known(Value::Int(Poly::constant((*n).into()))),
-            ExprKind::Bytes(n) => known(Value::Int(Poly::constant((*n).into()))),
-            ExprKind::Bool(b) => known(Value::Bool(*b)),
-            ExprKind::Real(text) | ExprKind::All(text) => known(Value::Symbol(text.clone())),
-            ExprKind::Name(name) => self.name(name, scope),
-            ExprKind::Call { name, arguments } => match self.arguments(arguments, scope) {
-                Ok((args, because)) => match registry().get(&name.node) {
-                    Some(predicate) => resting_on((predicate.eval)(&self.question(&args)), &because),
-                    None => Answer::unknown(format!("there is no predicate `{}`", name.node)),
-                },
-                Err(unknown) => unknown,
-            },
-            ExprKind::Unary { op, operand } => unary(*op, self.value(operand, scope)),
-            ExprKind::Binary { op, left, right } if op.is_logical() => self.logical(*op, left, right, scope),
-            ExprKind::Binary { op, left, right } => match (self.value(left, scope), self.value(right, scope)) {
-                (Answer::Known { value: a, because: x, .. }, Answer::Known { value: b, because: y, .. }) => {
-                    self.binary(*op, &a, &b, x.and(&y))
-                }
-                (unknown @ Answer::Unknown { .. }, _) | (_, unknown) => unknown,
-            },
-            ExprKind::In { value, set } => self.member(value, set, scope),
-            ExprKind::Error => Answer::unknown("the condition did not parse"),
+    /// The values of tunables and `let`s that are known.
+    pub fn values(&self, about: About) -> BTreeMap<String, Value> {
+        let mut known = BTreeMap::new();
+        let names = about.skill.tunes.iter().map(|t| &t.name.node).chain(about.skill.lets.iter().map(|l| &l.name.node));
+        for name in names {
+            let answer = everywhere(self.analysis, |facts| {
+                let mut scope = scope(facts, about);
+                scope.values.remove(name).unwrap_or_else(|| Answer::unknown("no such value"))
+            });
+            if let Answer::Known { value, .. } = answer {
+                known.insert(name.clone(), value);
+            }
         }
+        known
     }
 
-    /// Whether `test` is one call of a predicate that has a guard.
-    pub fn can_guard(&self, test: &Expr) -> bool {
+    /// Whether the remainder of an iteration space can serve a condition of this form.
+    pub fn has_tail(&self, test: &Expr) -> bool {
         matches!(&test.kind, ExprKind::Call { name, .. }
-            if registry().get(&name.node).is_some_and(|p| p.signature.has_guard))
+            if registry().get(&name.node).is_some_and(|p| matches!(p.guard, Guard::Tail)))
     }
 
-    /// The run-time test for a condition that is one call of a predicate.
-    pub fn guard(&self, test: &Expr, scope: &Scope) -> Result<GuardCode, String> {
-        let ExprKind::Call { name, arguments } = &test.kind else {
-            return Err("only a single predicate can be tested at run time".into());
-        };
-        let emit = registry().get(&name.node).and_then(|p| p.guard);
-        let emit = emit.ok_or_else(|| format!("`{}` has no run-time test", name.node))?;
-        match self.arguments(arguments, scope) {
-            Ok((args, _)) => emit(&self.question(&args)),
-            Err(Answer::Unknown { reason, .. }) => Err(reason),
-            Err(Answer::Known { .. }) => Err("an argument has no value".into()),
+    /// The run-time test for a condition.
+    ///
+    /// # Errors
+    /// Why it cannot be tested.
+    pub fn guard(&self, about: About, test: &Expr) -> Result<GuardCode, String> {
+        let facts = &self.analysis.general;
+        code(facts, test, &scope(facts, about))
+    }
+}
+
+/// Bindings, tunables at their defaults, then the `let`s in order.
+fn scope(facts: &Facts, about: About) -> Scope {
+    let mut anchors: BTreeMap<String, Anchor> = BTreeMap::new();
+    for (name, bound) in about.bindings {
+        if let Bound::One(anchor) = bound {
+            anchors.insert(name.clone(), *anchor);
         }
     }
-
-    fn question<'q>(&'q self, args: &'q Arguments) -> Question<'q> {
-        Question { facts: self.facts, args, capability: self.platform.map(|p| p.capability) }
+    anchors.extend(about.member.map(|(name, anchor)| (name.to_owned(), anchor)));
+    let tuned = about.skill.tunes.iter().filter_map(|t| {
+        let default = t.values.first()?.node;
+        Some((t.name.node.clone(), Answer::int(default.into(), Because::nothing())))
+    });
+    let mut scope = Scope { anchors, values: tuned.collect() };
+    for definition in &about.skill.lets {
+        let answer = value(facts, &definition.value, &scope);
+        scope.values.insert(definition.name.node.clone(), answer);
     }
+    scope
+}
 
-    fn name(&self, name: &str, scope: &Scope) -> Answer {
-        if let Some(unknown) = scope.broken.get(name) {
-            return unknown.clone();
+fn value(facts: &Facts, expr: &Expr, scope: &Scope) -> Answer {
+    let known = |value| Answer::known(value, Because::nothing());
+    match &expr.kind {
+        ExprKind::Int(n) => known(Value::int((*n).into())),
+        ExprKind::Bytes(n) => known(Value::int((*n).into())),
+        ExprKind::Bool(b) => known(Value::Bool(*b)),
+        ExprKind::Real(text) => text.parse().map_or_else(|_| Answer::unknown("no number"), |r| known(Value::Real(r))),
+        ExprKind::All(text) => known(Value::Symbol(text.clone())),
+        ExprKind::Name(name) => named(facts, name, scope),
+        ExprKind::Call { name, arguments } => call(facts, &name.node, arguments, scope),
+        ExprKind::Unary { op, operand } => unary(*op, value(facts, operand, scope)),
+        ExprKind::Binary { op, left, right } if op.is_logical() => {
+            logical(*op, value(facts, left, scope), value(facts, right, scope))
         }
-        let bound = scope.anchors.get(name).map(|a| Value::Anchor(*a)).or_else(|| scope.values.get(name).cloned());
-        let because = scope.because.get(name).cloned().unwrap_or_default();
-        Answer::known(bound.unwrap_or_else(|| Value::Symbol(name.to_owned())), because)
-    }
-
-    /// The evaluated arguments, and what their values rest on.
-    fn arguments(&self, arguments: &[Argument], scope: &Scope) -> Result<(Arguments, Because), Answer> {
-        let mut reasons = Because::nothing();
-        let mut found = Arguments { positional: vec![], keyword: vec![], held: vec![] };
-        for argument in arguments {
-            let value = match self.value(&argument.value, scope) {
-                Answer::Known { value, because, .. } => {
-                    reasons.join(&because);
-                    value
-                }
-                unknown => return Err(unknown),
-            };
-            let held = argument.keyword.as_ref().and_then(|k| scope.anchors.get(&k.node));
-            match (&argument.keyword, held, value) {
-                (_, Some(anchor), Value::Symbol(at)) if matches!(anchor.place, Place::Loop(_)) => {
-                    found.held.push((*anchor, at));
-                }
-                (Some(keyword), _, value) => found.keyword.push((keyword.node.clone(), value)),
-                (None, _, value) => found.positional.push(value),
+        ExprKind::Binary { op, left, right } => match (value(facts, left, scope), value(facts, right, scope)) {
+            (Answer::Known { value: a, because: x, .. }, Answer::Known { value: b, because: y, .. }) => {
+                resting_on(binary(facts, *op, &a, &b), &x.and(&y))
             }
-        }
-        Ok((found, reasons))
+            (unknown @ Answer::Unknown { .. }, _) | (_, unknown) => unknown,
+        },
+        ExprKind::In { value: of, set } => member(facts, of, set, scope),
+        ExprKind::Error => Answer::unknown("the condition did not parse"),
     }
+}
 
-    fn logical(&self, op: BinaryOp, left: &Expr, right: &Expr, scope: &Scope) -> Answer {
-        let decisive = op == BinaryOp::Or;
-        let (a, b) = (self.value(left, scope), self.value(right, scope));
-        let truth = |answer: &Answer| match answer {
-            Answer::Known { value: Value::Bool(b), .. } => Some(*b),
-            _ => None,
+/// A binding, a `let`, a predicate without arguments, or a word.
+fn named(facts: &Facts, name: &str, scope: &Scope) -> Answer {
+    if let Some(answer) = scope.values.get(name) {
+        return answer.clone();
+    }
+    if let Some(anchor) = scope.anchors.get(name) {
+        return Answer::known(Value::Anchor(*anchor), Because::nothing());
+    }
+    if registry().get(name).is_some_and(|p| p.signature.params.is_empty()) {
+        return call(facts, name, &[], scope);
+    }
+    let dtype = crate::ir::Scalar::from_name(name).map(Value::DType);
+    Answer::known(dtype.unwrap_or_else(|| Value::Symbol(name.to_owned())), Because::nothing())
+}
+
+fn call(facts: &Facts, name: &str, arguments: &[Argument], scope: &Scope) -> Answer {
+    match evaluate(facts, arguments, scope) {
+        Ok(Evaluated { args, keywords, because }) => {
+            let query = Query { facts, args: &args, keywords: &keywords };
+            resting_on(registry().eval(name, &query), &because)
+        }
+        Err(unknown) => unknown,
+    }
+}
+
+struct Evaluated {
+    args: Vec<Value>,
+    keywords: Vec<(Value, Value)>,
+    /// What the arguments' values rest on.
+    because: Because,
+}
+
+fn evaluate(facts: &Facts, arguments: &[Argument], scope: &Scope) -> Result<Evaluated, Answer> {
+    let mut found = Evaluated { args: vec![], keywords: vec![], because: Because::nothing() };
+    for argument in arguments {
+        let given = match value(facts, &argument.value, scope) {
+            Answer::Known { value, because, .. } => {
+                found.because.join(&because);
+                value
+            }
+            unknown => return Err(unknown),
         };
-        match (truth(&a), truth(&b)) {
-            (Some(x), _) if x == decisive => a,
-            (_, Some(y)) if y == decisive => b,
-            (Some(_), Some(_)) => merge(a, b),
-            (Some(_), None) => b,
-            _ => a,
+        match &argument.keyword {
+            Some(keyword) => {
+                let anchor = scope.anchors.get(&keyword.node).map(|a| Value::Anchor(*a));
+                found.keywords.push((anchor.unwrap_or_else(|| Value::Symbol(keyword.node.clone())), given));
+            }
+            None => found.args.push(given),
         }
     }
+    Ok(found)
+}
 
-    fn binary(&self, op: BinaryOp, a: &Value, b: &Value, because: Because) -> Answer {
-        if let (Value::Int(x), Value::Int(y)) = (a, b) {
-            return match relation(op) {
-                Some(relation) => compare(self.facts, relation, x, y, because),
-                None => arithmetic(op, x, y).map_or_else(
-                    || Answer::unknown("the value is too large or not exact"),
-                    |value| Answer::known(Value::Int(value), because),
-                ),
-            };
-        }
-        let equal = match (a, b) {
-            (Value::DType(s), Value::Symbol(w)) | (Value::Symbol(w), Value::DType(s)) => Some(s.name() == w),
-            (Value::DType(s), Value::DType(t)) => Some(s == t),
-            (Value::Symbol(v), Value::Symbol(w)) => Some(v == w),
-            (Value::Bool(v), Value::Bool(w)) => Some(v == w),
-            _ => None,
-        };
-        match (op, equal) {
-            (BinaryOp::Eq, Some(equal)) => truth(equal, because, || format!("it is {}", self.show(a))),
-            (BinaryOp::Ne, Some(equal)) => truth(!equal, because, || format!("it is {}", self.show(a))),
-            _ => Answer::unknown("values of these kinds cannot be compared"),
-        }
+fn logical(op: BinaryOp, a: Answer, b: Answer) -> Answer {
+    let decisive = op == BinaryOp::Or;
+    let truth = |answer: &Answer| match answer {
+        Answer::Known { value: Value::Bool(b), .. } => Some(*b),
+        _ => None,
+    };
+    match (truth(&a), truth(&b)) {
+        (Some(x), _) if x == decisive => a,
+        (_, Some(y)) if y == decisive => b,
+        (Some(_), Some(_)) => merge(a, b),
+        (Some(_), None) => b,
+        _ => a,
     }
+}
 
-    fn member(&self, value: &Expr, set: &[Expr], scope: &Scope) -> Answer {
-        let (value, because) = match self.value(value, scope) {
-            Answer::Known { value, because, .. } => (value, because),
+fn binary(facts: &Facts, op: BinaryOp, a: &Value, b: &Value) -> Answer {
+    if let Some(relation) = relation(op) {
+        return shown(compare(facts, a, relation, b), facts, a);
+    }
+    match (a, b) {
+        (Value::Int(x), Value::Int(y)) => arithmetic(op, x, y).map_or_else(
+            || Answer::unknown("the value is too large or not exact"),
+            |number| Answer::known(Value::Int(number), Because::nothing()),
+        ),
+        _ => Answer::unknown("only integers can be computed with"),
+    }
+}
+
+/// A comparison that fails names the value that it found.
+fn shown(answer: Answer, facts: &Facts, value: &Value) -> Answer {
+    match answer {
+        Answer::Known { value: Value::Bool(false), because, witness: None } => {
+            let at = because.spans.iter().cloned().collect();
+            Answer::no(because, format!("it is {}", show(facts, value)), at)
+        }
+        other => other,
+    }
+}
+
+fn arithmetic(op: BinaryOp, x: &Number, y: &Number) -> Option<Number> {
+    if x.clamped || y.clamped {
+        return None;
+    }
+    let poly = match op {
+        BinaryOp::Add => x.poly.add(&y.poly)?,
+        BinaryOp::Sub => x.poly.sub(&y.poly)?,
+        BinaryOp::Mul => x.poly.mul(&y.poly)?,
+        BinaryOp::Div => x.poly.div_floor(y.poly.as_constant()?)?,
+        BinaryOp::Rem => x.poly.mod_floor(y.poly.as_constant()?)?,
+        _ => return None,
+    };
+    let known = x.known.clone().or_else(|| y.known.clone());
+    Some(Number { poly, clamped: false, known, because: x.because.clone().and(&y.because) })
+}
+
+fn member(facts: &Facts, of: &Expr, set: &[Expr], scope: &Scope) -> Answer {
+    let (found, because) = match value(facts, of, scope) {
+        Answer::Known { value, because, .. } => (value, because),
+        unknown => return unknown,
+    };
+    let mut reasons = because;
+    let mut undecided = None;
+    for item in set {
+        let item = match value(facts, item, scope) {
+            Answer::Known { value, because, .. } => {
+                reasons.join(&because);
+                value
+            }
             unknown => return unknown,
         };
-        let mut undecided = None;
-        for item in set {
-            let (item, more) = match self.value(item, scope) {
-                Answer::Known { value, because, .. } => (value, because),
-                unknown => return unknown,
-            };
-            match self.binary(BinaryOp::Eq, &value, &item, because.clone().and(&more)) {
-                hit @ Answer::Known { value: Value::Bool(true), .. } => return hit,
-                Answer::Known { .. } => {}
-                unknown => undecided = undecided.or(Some(unknown)),
-            }
+        match compare(facts, &found, Relation::Eq, &item) {
+            hit @ Answer::Known { value: Value::Bool(true), .. } => return resting_on(hit, &reasons),
+            Answer::Known { .. } => {}
+            unknown => undecided = undecided.or(Some(unknown)),
         }
-        undecided.unwrap_or_else(|| truth(false, because, || format!("it is {}", self.show(&value))))
     }
+    undecided.unwrap_or_else(|| {
+        let at = reasons.spans.iter().cloned().collect();
+        Answer::no(reasons, format!("it is {}", show(facts, &found)), at)
+    })
+}
 
-    fn show(&self, value: &Value) -> String {
-        match value {
-            Value::Bool(b) => b.to_string(),
-            Value::Int(p) => self.facts.show(p),
-            Value::DType(s) => s.name().to_owned(),
-            Value::Symbol(s) => s.clone(),
-            Value::Anchor(_) => "a place".to_owned(),
-            Value::Address(_) => "an address".to_owned(),
+fn show(facts: &Facts, value: &Value) -> String {
+    match value {
+        Value::Bool(b) => b.to_string(),
+        Value::Int(n) => format!("`{}`", facts.render(&n.poly)),
+        Value::Real(r) => r.to_string(),
+        Value::DType(s) => s.name().to_owned(),
+        Value::Symbol(s) => s.clone(),
+        Value::Set(_) => "a set".to_owned(),
+        Value::Anchor(_) => "a place".to_owned(),
+        Value::Address(_) => "an address".to_owned(),
+    }
+}
+
+/// The C++ of a condition: calls of predicates that have one, numbers, arithmetic, comparisons and conjunctions.
+fn code(facts: &Facts, expr: &Expr, scope: &Scope) -> Result<GuardCode, String> {
+    let plain = |text: String| Ok(GuardCode { text, names: vec![], builtins: vec![] });
+    match &expr.kind {
+        ExprKind::Int(n) => plain(n.to_string()),
+        ExprKind::Bytes(n) => plain(n.to_string()),
+        ExprKind::Name(name) if !scope.values.contains_key(name) => emit(facts, name, &[], scope),
+        ExprKind::Call { name, arguments } => emit(facts, &name.node, arguments, scope),
+        ExprKind::Binary { op, left, right } => {
+            let (a, b) = (code(facts, left, scope)?, code(facts, right, scope)?);
+            let sign = match op {
+                BinaryOp::And => "&&",
+                BinaryOp::Or => return Err("an alternative is not tested at run time".into()),
+                other => other.as_str(),
+            };
+            let text = format!("{} {sign} {}", wrapped(&a, op), wrapped(&b, op));
+            let names = a.names.into_iter().chain(b.names).collect();
+            let builtins = a.builtins.into_iter().chain(b.builtins).collect();
+            Ok(GuardCode { text, names, builtins })
         }
+        _ => match value(facts, expr, scope) {
+            Answer::Known { value: Value::Int(n), .. } => match n.poly.as_constant() {
+                Some(c) => plain(c.to_string()),
+                None => Err("a part of it is no constant".into()),
+            },
+            _ => Err("a part of it cannot be written in C++".into()),
+        },
+    }
+}
+
+fn wrapped(code: &GuardCode, op: &BinaryOp) -> String {
+    let compound = code.text.contains(' ') && *op != BinaryOp::And && !is_product(&code.text, *op);
+    if compound { format!("({})", code.text) } else { code.text.clone() }
+}
+
+/// `a * b` and `a % b` bind more tightly than a comparison and need no brackets in one.
+fn is_product(text: &str, op: BinaryOp) -> bool {
+    op.is_comparison() && !text.contains([
+        '=', '<', '>', '&', '|', '?',
+    ])
+}
+
+fn emit(facts: &Facts, name: &str, arguments: &[Argument], scope: &Scope) -> Result<GuardCode, String> {
+    let predicate = registry().get(name).ok_or_else(|| format!("`{name}` is no predicate"))?;
+    let Guard::Code(emit) = predicate.guard else { return Err(format!("`{name}` has no run-time test")) };
+    match evaluate(facts, arguments, scope) {
+        Ok(e) => emit(&Query { facts, args: &e.args, keywords: &e.keywords }),
+        Err(Answer::Unknown { reason, .. }) => Err(reason),
+        Err(Answer::Known { .. }) => Err("an argument has no value".into()),
     }
 }
 
@@ -217,14 +322,6 @@ fn resting_on(answer: Answer, arguments: &Because) -> Answer {
         }
         unknown => unknown,
     }
-}
-
-fn truth(holds: bool, because: Because, witness: impl FnOnce() -> String) -> Answer {
-    if holds {
-        return Answer::holds(because);
-    }
-    let at: Vec<(Span, String)> = because.spans.iter().cloned().collect();
-    Answer::fails(witness(), at, because)
 }
 
 /// Both known and neither decides: true and true of `and`, false and false of `or`.
@@ -246,13 +343,18 @@ fn merge(a: Answer, b: Answer) -> Answer {
 
 fn unary(op: UnaryOp, operand: Answer) -> Answer {
     match (op, operand) {
-        (UnaryOp::Not, Answer::Known { value: Value::Bool(b), because, .. }) => {
-            truth(!b, because, || "the negated condition holds".into())
+        (UnaryOp::Not, Answer::Known { value: Value::Bool(false), because, .. }) => Answer::yes(because),
+        (UnaryOp::Not, Answer::Known { value: Value::Bool(true), because, .. }) => {
+            let at = because.spans.iter().cloned().collect();
+            Answer::no(because, "the negated condition holds", at)
         }
-        (UnaryOp::Negate, Answer::Known { value: Value::Int(p), because, .. }) => match p.neg() {
-            Some(p) => Answer::known(Value::Int(p), because),
+        (UnaryOp::Negate, Answer::Known { value: Value::Int(n), because, .. }) if !n.clamped => match n.poly.neg() {
+            Some(poly) => Answer::known(Value::Int(Number { poly, ..n }), because),
             None => Answer::unknown("the value is too large"),
         },
+        (UnaryOp::Negate, Answer::Known { value: Value::Real(r), because, .. }) => {
+            Answer::known(Value::Real(-r), because)
+        }
         (_, unknown @ Answer::Unknown { .. }) => unknown,
         _ => Answer::unknown("the operand is of the wrong kind"),
     }
@@ -268,15 +370,4 @@ fn relation(op: BinaryOp) -> Option<Relation> {
         BinaryOp::Ge => Relation::Ge,
         _ => return None,
     })
-}
-
-fn arithmetic(op: BinaryOp, a: &Poly, b: &Poly) -> Option<Poly> {
-    match op {
-        BinaryOp::Add => a.add(b),
-        BinaryOp::Sub => a.sub(b),
-        BinaryOp::Mul => a.mul(b),
-        BinaryOp::Div => a.div_floor(b.as_constant()?),
-        BinaryOp::Rem => a.mod_floor(b.as_constant()?),
-        _ => None,
-    }
 }

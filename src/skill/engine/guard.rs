@@ -37,9 +37,9 @@ impl Plan {
         for judged in proof.conditions() {
             let Verdict::Guarded { policy, code: Some(code) } = &judged.verdict else { continue };
             plan.may_dispatch &= *policy == GuardPolicy::Dispatch;
-            for term in &code.terms {
-                if !plan.terms.contains(term) {
-                    plan.terms.push(term.clone());
+            for term in code.text.split(" && ") {
+                if !plan.terms.iter().any(|t| t == term) {
+                    plan.terms.push(term.to_owned());
                 }
             }
             plan.codes.push(code.clone());

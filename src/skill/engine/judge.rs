@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::eval::{Evaluator, Scope};
+use super::eval::{About, Evaluator};
 use super::site::{Bound, Proof};
 use crate::facts::Because;
 use crate::ir::Anchor;
@@ -91,13 +91,12 @@ pub fn judge(
         Bound::One(_) => None,
     });
     let Some((name, members)) = group else {
-        let scope = eval.scope(skill, bindings, None);
-        let judged = conditions(skill, eval, &scope, None, &|_| true);
-        return conclude(judged, bindings.clone(), scope.values, vec![], revision);
+        let about = About { skill, bindings, member: None };
+        let judged = conditions(eval, about, &|_| true);
+        return conclude(judged, bindings.clone(), eval.values(about), vec![], revision);
     };
-    let shared = eval.scope(skill, bindings, None);
     let dependent = names_that_depend_on(skill, &name);
-    let common = conditions(skill, eval, &shared, None, &|c| !mentions(&c.test, &dependent));
+    let common = conditions(eval, About { skill, bindings, member: None }, &|c| !mentions(&c.test, &dependent));
     let mut kept: Vec<Anchor> = vec![];
     let mut judged = vec![];
     let mut excluded = vec![];
@@ -105,13 +104,14 @@ pub fn judge(
     let mut tried = vec![];
     let mut values: Option<BTreeMap<String, Value>> = None;
     for member in members {
-        let scope = eval.scope(skill, bindings, Some((&name, member)));
-        let own = conditions(skill, eval, &scope, Some(member), &|c| mentions(&c.test, &dependent));
-        let same = values.as_ref().is_none_or(|v| *v == scope.values);
+        let about = About { skill, bindings, member: Some((&name, member)) };
+        let own = conditions(eval, about, &|c| mentions(&c.test, &dependent));
+        let found = eval.values(about);
+        let same = values.as_ref().is_none_or(|v| same_values(v, &found));
         if own.iter().all(|j| j.verdict.holds()) && same {
             kept.push(member);
             judged.extend(own);
-            values = Some(scope.values);
+            values = Some(found);
         } else {
             excluded.extend(own.iter().filter(|j| !j.verdict.holds()).cloned());
             tried.extend(own);
@@ -136,10 +136,9 @@ pub fn force(skill: &Skill, eval: &Evaluator, bindings: &BTreeMap<String, Bound>
         Bound::Each(members) => members.first().map(|m| (name.as_str(), *m)),
         Bound::One(_) => None,
     });
-    let scope = eval.scope(skill, bindings, group);
-    let tail = conditions(skill, eval, &scope, None, &|c| has_tail(eval, c));
-    let proof = Proof { revision, judged: tail };
-    Judgement::Sound { proof, bindings: bindings.clone(), values: scope.values, excluded: vec![] }
+    let about = About { skill, bindings, member: group };
+    let proof = Proof { revision, judged: conditions(eval, about, &|c| has_tail(eval, c)) };
+    Judgement::Sound { proof, bindings: bindings.clone(), values: eval.values(about), excluded: vec![] }
 }
 
 fn conclude(
@@ -157,24 +156,22 @@ fn conclude(
     }
 }
 
-fn conditions(
-    skill: &Skill,
-    eval: &Evaluator,
-    scope: &Scope,
-    member: Option<Anchor>,
-    wanted: &dyn Fn(&Condition) -> bool,
-) -> Vec<Judged> {
-    let all = skill.require.iter().flat_map(|g| g.conditions.iter().map(|c| (g.kind.node, c)));
+fn same_values(a: &BTreeMap<String, Value>, b: &BTreeMap<String, Value>) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|((n, x), (m, y))| n == m && x.same(y))
+}
+
+fn conditions(eval: &Evaluator, about: About, wanted: &dyn Fn(&Condition) -> bool) -> Vec<Judged> {
+    let all = about.skill.require.iter().flat_map(|g| g.conditions.iter().map(|c| (g.kind.node, c)));
     all.enumerate()
         .filter(|(_, (_, c))| wanted(c))
         .map(|(index, (group, c))| {
-            let (verdict, because) = verdict(eval, scope, c);
+            let (verdict, because) = verdict(eval, about, c);
             Judged {
                 group,
                 index,
                 text: crate::skill::print::print_expr(&c.test),
                 reason: c.because.as_ref().map(|b| b.node.clone()).unwrap_or_default(),
-                member,
+                member: about.member.map(|(_, anchor)| anchor),
                 verdict,
                 because,
             }
@@ -182,8 +179,8 @@ fn conditions(
         .collect()
 }
 
-fn verdict(eval: &Evaluator, scope: &Scope, condition: &Condition) -> (Verdict, Because) {
-    match eval.value(&condition.test, scope) {
+fn verdict(eval: &Evaluator, about: About, condition: &Condition) -> (Verdict, Because) {
+    match eval.ask(about, &condition.test) {
         Answer::Known { value: Value::Bool(true), because, .. } => {
             let ids: BTreeSet<String> = because.contract_assumptions().into_iter().map(str::to_owned).collect();
             (if ids.is_empty() { Verdict::Proved } else { Verdict::Assumed(ids) }, because)
@@ -200,18 +197,18 @@ fn verdict(eval: &Evaluator, scope: &Scope, condition: &Condition) -> (Verdict, 
             Verdict::Unknown { reason: "the condition is no truth value".into(), at: vec![], next: None },
             because,
         ),
-        Answer::Unknown { reason, at, next } => guarded(eval, scope, condition, reason, at, next),
+        Answer::Unknown { reason, at, next } => guarded(eval, about, condition, reason, at, next),
     }
 }
 
 fn has_tail(eval: &Evaluator, condition: &Condition) -> bool {
-    condition.guard.as_ref().is_some_and(|g| g.node == GuardPolicy::Tail) && eval.can_guard(&condition.test)
+    condition.guard.as_ref().is_some_and(|g| g.node == GuardPolicy::Tail) && eval.has_tail(&condition.test)
 }
 
 /// An unknown condition whose clause names a guard holds behind that guard, where it can be written.
 fn guarded(
     eval: &Evaluator,
-    scope: &Scope,
+    about: About,
     condition: &Condition,
     reason: String,
     at: Vec<(Span, String)>,
@@ -224,7 +221,7 @@ fn guarded(
             (Verdict::Guarded { policy: GuardPolicy::Tail, code: None }, Because::nothing())
         }
         Some(GuardPolicy::Tail) => unknown(reason),
-        Some(policy) => match eval.guard(&condition.test, scope) {
+        Some(policy) => match eval.guard(about, &condition.test) {
             Ok(code) => (Verdict::Guarded { policy, code: Some(code) }, Because::nothing()),
             Err(why) => unknown(format!("{reason}; no guard can test it: {why}")),
         },
@@ -252,15 +249,13 @@ fn mentions(expr: &Expr, names: &BTreeSet<String>) -> bool {
 /// Judges `pays when` for a sound site; of a group, a member that pays is enough.
 pub fn payoff(skill: &Skill, eval: &Evaluator, bindings: &BTreeMap<String, Bound>) -> Payoff {
     let group = bindings.iter().find(|(_, b)| matches!(b, Bound::Each(_)));
-    let scopes: Vec<Scope> = match group {
-        Some((name, bound)) => {
-            bound.anchors().iter().map(|m| eval.scope(skill, bindings, Some((name, *m)))).collect()
-        }
-        None => vec![eval.scope(skill, bindings, None)],
+    let members: Vec<Option<(&str, Anchor)>> = match group {
+        Some((name, bound)) => bound.anchors().iter().map(|m| Some((name.as_str(), *m))).collect(),
+        None => vec![None],
     };
     let mut best = Payoff::NotExpected("nothing says that it pays".into());
-    for scope in &scopes {
-        match member_payoff(skill, eval, scope) {
+    for member in members {
+        match member_payoff(eval, About { skill, bindings, member }) {
             paying @ Payoff::Expected(_) => return paying,
             unknown @ Payoff::Unknown(_) => best = unknown,
             no if matches!(best, Payoff::NotExpected(_)) => best = no,
@@ -270,12 +265,12 @@ pub fn payoff(skill: &Skill, eval: &Evaluator, bindings: &BTreeMap<String, Bound
     best
 }
 
-fn member_payoff(skill: &Skill, eval: &Evaluator, scope: &Scope) -> Payoff {
+fn member_payoff(eval: &Evaluator, about: About) -> Payoff {
     let mut reasons = vec![];
     let mut unknown = None;
-    for condition in &skill.pays {
+    for condition in &about.skill.pays {
         let because = condition.because.as_ref().map(|b| b.node.clone()).unwrap_or_default();
-        match eval.value(&condition.test, scope) {
+        match eval.ask(about, &condition.test) {
             Answer::Known { value: Value::Bool(true), .. } => reasons.push(because),
             Answer::Known { witness, .. } => {
                 let text = witness.map_or_else(|| crate::skill::print::print_expr(&condition.test), |w| w.text);

@@ -2,18 +2,40 @@
 
 use std::collections::BTreeMap;
 
-use super::eval::Evaluator;
+use super::eval::{About, Evaluator};
 use super::site::Bound;
 use crate::ir::{
     AccessMode, Anchor, BarrierKind, ExprKind, Function, FunctionRef, LoopId, LoopKind, Place, Program, ReductionKind,
     Space, Step,
 };
-use crate::predicate::{Answer, Value};
 use crate::skill::ast::{Binding, Skill};
 use crate::skill::vocabulary::Surface;
 
 /// Bindings found before the number of candidates of one skill in one function is cut; the rest is reported.
 pub const MAX_CANDIDATES: usize = 2_000;
+
+/// Whether the function has any surface of the first binding's kind: a cheap look before facts are computed.
+pub fn possible(skill: &Skill, f: &Function) -> bool {
+    let Some(first) = skill.bindings.first() else { return false };
+    match first.surface.node {
+        Surface::Access | Surface::Load | Surface::Store => !f.accesses.is_empty(),
+        Surface::Shared => !f.tiles.is_empty(),
+        Surface::Loop => !f.loops.is_empty(),
+        Surface::Barrier => !f.barriers.is_empty(),
+        Surface::Reduction if first.arguments.iter().any(|a| a.node == "shared") => {
+            f.reductions.iter().any(|r| matches!(r.kind, ReductionKind::SharedTree { .. }))
+        }
+        Surface::Reduction => !f.reductions.is_empty(),
+        Surface::Call => f.exprs.iter().any(|e| match &e.kind {
+            ExprKind::Call { callee, .. } => {
+                let name = callee.strip_prefix("::").unwrap_or(callee);
+                first.arguments.iter().any(|a| a.node == name)
+            }
+            _ => false,
+        }),
+        _ => true,
+    }
+}
 
 /// All candidates in the order of the text. The second value is false when the limit cut the list.
 pub fn candidates(
@@ -84,8 +106,7 @@ fn filter(
     let Some(condition) = &binding.condition else { return true };
     let mut scope_bindings = bound.clone();
     scope_bindings.insert(binding.name.node.clone(), Bound::One(anchor));
-    let scope = eval.scope(skill, &scope_bindings, None);
-    matches!(eval.value(condition, &scope), Answer::Known { value: Value::Bool(true), .. })
+    eval.ask(About { skill, bindings: &scope_bindings, member: None }, condition).is_true()
 }
 
 fn places(binding: &Binding, program: &Program, f: &Function, at: FunctionRef) -> Vec<Anchor> {

@@ -63,7 +63,7 @@ fn applies(f: &Finding, result: &SiteResult, payoff: &Payoff, conditions: &[Judg
     let mut tests: Vec<String> = vec![];
     for judged in conditions {
         let text = match &judged.verdict {
-            Verdict::Guarded { code: Some(code), .. } => format!("tested at run time: {}", code.terms.join(" && ")),
+            Verdict::Guarded { code: Some(code), .. } => format!("tested at run time: {}", code.text),
             Verdict::Guarded { code: None, .. } => format!("remainder loop for: {}", judged.text),
             _ => continue,
         };

@@ -9,7 +9,7 @@ use super::survey::{self, Candidate, Finding, FindingKind, Input, SiteResult};
 use super::{Site, features};
 use crate::contract::Assumptions;
 use crate::edit::{Edit, EditSet};
-use crate::facts::Facts;
+use crate::facts::macros_of;
 use crate::ir::{FunctionRef, Program, Unit};
 use crate::skill::ast::{Platform, Skill};
 use crate::source::{FileId, SourceFile, Sources, Span};
@@ -159,8 +159,9 @@ impl State<'_> {
                 assumptions: self.request.assumptions,
                 platform: self.request.platform,
             };
-            let facts = Facts::new(&self.program, &self.sources, at, self.request.assumptions);
-            let candidates = survey::judge_all(input, skill, at, &facts);
+            let macros = macros_of(&self.program, &self.sources);
+            let analysis = survey::Lazy::new(input, &macros, at);
+            let candidates = survey::judge_all(input, skill, at, &analysis);
             let next = candidates.into_iter().find_map(|c| {
                 let key = self.key(&c);
                 (self.wanted(&c) && !self.rejected.contains(&key)).then_some((key, c))

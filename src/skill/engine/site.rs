@@ -118,7 +118,7 @@ impl<'a> Site<'a> {
     pub fn parameters(&self) -> BTreeMap<String, String> {
         let text = |value: &Value| match value {
             Value::Bool(b) => Some(b.to_string()),
-            Value::Int(p) => p.as_constant().map(|n| n.to_string()),
+            Value::Int(p) => p.poly.as_constant().map(|n| n.to_string()),
             Value::Symbol(word) => Some(word.clone()),
             _ => None,
         };
@@ -128,7 +128,7 @@ impl<'a> Site<'a> {
     /// A `let` value or tunable that is an integer.
     pub fn integer(&self, name: &str) -> Result<i64, Broken> {
         let value = match self.values.get(name) {
-            Some(Value::Int(p)) => p.as_constant().and_then(|n| i64::try_from(n).ok()),
+            Some(Value::Int(n)) if !n.clamped => n.poly.as_constant().and_then(|n| i64::try_from(n).ok()),
             _ => None,
         };
         value.ok_or_else(|| Broken(format!("`{name}` is no integer here")))

@@ -1,5 +1,6 @@
 //! What the skills have to say about a program: where they apply, where not, and why.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use super::eval::Evaluator;
@@ -7,7 +8,7 @@ use super::judge::{self, Judged, Judgement, Payoff, Verdict};
 use super::site::{Bound, Proof, Site};
 use super::{features, matching};
 use crate::contract::Assumptions;
-use crate::facts::Facts;
+use crate::facts::{Analysis, Macros, analyse, macros_of};
 use crate::ir::{Function, FunctionKind, FunctionRef, Place, Program};
 use crate::predicate::Value;
 use crate::skill::ast::{Feature, Platform, Skill};
@@ -35,7 +36,7 @@ pub enum SiteResult {
     Unverified,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum FindingKind {
     Applies { result: SiteResult, payoff: Payoff, conditions: Vec<Judged>, excluded: Vec<Judged> },
     Refused { failed: Vec<Judged>, held: Vec<Judged> },
@@ -44,7 +45,7 @@ pub enum FindingKind {
 }
 
 /// One skill at one place.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     pub skill: String,
     pub at: FunctionRef,
@@ -88,22 +89,44 @@ pub fn functions(program: &Program) -> Vec<FunctionRef> {
 /// Every finding of every skill, in the order of the text.
 pub fn survey(input: Input) -> Vec<Finding> {
     let mut found: Vec<Finding> = vec![];
+    let macros = macros_of(input.program, input.sources);
     for at in functions(input.program) {
-        let facts = Facts::new(input.program, input.sources, at, input.assumptions);
+        let analysis = Lazy::new(input, &macros, at);
         for skill in input.skills {
-            found.extend(judge_all(input, skill, at, &facts).into_iter().map(|j| j.finding));
+            found.extend(judge_all(input, skill, at, &analysis).into_iter().map(|j| j.finding));
         }
     }
     found.sort_by(|a, b| (a.span, &a.skill, a.place).cmp(&(b.span, &b.skill, b.place)));
     found
 }
 
+/// The analysis of one function, made when the first place is found that needs it.
+pub struct Lazy<'a> {
+    input: Input<'a>,
+    macros: &'a [Macros],
+    at: FunctionRef,
+    made: OnceCell<Option<Analysis<'a>>>,
+}
+
+impl<'a> Lazy<'a> {
+    pub fn new(input: Input<'a>, macros: &'a [Macros], at: FunctionRef) -> Lazy<'a> {
+        Lazy { input, macros, at, made: OnceCell::new() }
+    }
+
+    fn get(&self) -> Option<&Analysis<'a>> {
+        let Input { program, assumptions, .. } = self.input;
+        let make = || analyse(program, self.macros, self.at, &assumptions.of(&program.function(self.at).name));
+        self.made.get_or_init(make).as_ref()
+    }
+}
+
 /// All candidates of one skill in one function.
-pub fn judge_all<'a>(input: Input<'a>, skill: &'a Skill, at: FunctionRef, facts: &Facts) -> Vec<Candidate<'a>> {
-    if !in_scope(skill, input.platform) {
+pub fn judge_all<'a>(input: Input<'a>, skill: &'a Skill, at: FunctionRef, analysis: &Lazy) -> Vec<Candidate<'a>> {
+    if !in_scope(skill, input.platform) || !matching::possible(skill, input.program.function(at)) {
         return vec![];
     }
-    let eval = Evaluator { facts, platform: input.platform };
+    let Some(analysis) = analysis.get() else { return vec![] };
+    let eval = Evaluator { analysis };
     let (candidates, _) = matching::candidates(skill, input.program, at, &eval);
     candidates.into_iter().map(|bindings| judge_one(input, skill, at, &eval, bindings)).collect()
 }

@@ -76,6 +76,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("unknown argument of a surface", "access(global)", "access(globl)"),
     ("argument where none is", "k: loop", "k: loop b: parameter(x)"),
     ("binding without surface", "k: loop", "k loop"),
+    ("misspelt each", "a: access", "eahc a: access"),
     ("call names nothing", "k: loop", "k: loop c: call"),
     ("anchor in an unbound one", "in k\n", "in kk\n"),
     (

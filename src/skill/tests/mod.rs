@@ -13,14 +13,7 @@ const FILE: FileId = FileId(0);
 
 /// All problems of a text: those of reading it and, if it holds a skill, those of its meaning.
 fn problems(text: &str) -> Vec<Diagnostic> {
-    let parsed = parse(FILE, text);
-    let mut problems = parsed.problems;
-    if let Some(skill) = &parsed.skill {
-        let directions = &Library::built_in().unwrap().directions;
-        problems.extend(check(skill, &Draft, Some(directions)));
-    }
-    problems.sort_by_key(|p| p.primary().map(|s| (s.start, s.end)));
-    problems
+    examine(FILE, text, &Draft, Some(&Library::built_in().unwrap().directions)).problems
 }
 
 /// One line per problem: code, place, message, label, next step.

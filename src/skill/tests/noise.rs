@@ -123,7 +123,7 @@ fn cut_off_anywhere() {
 
 #[test]
 fn deep_and_long_inputs() {
-    let long = 40_000;
+    let long = 20_000;
     for inner in [
         "(".repeat(long),
         "f(".repeat(long),
@@ -142,13 +142,11 @@ fn deep_and_long_inputs() {
         "==;".repeat(long),
         "storage none ".repeat(long / 8),
     ] {
-        let start = std::time::Instant::now();
         fuzz_parse(inner.as_bytes());
         fuzz_parse(format!("skill x_y \"t\" {{ {inner} }}").as_bytes());
         fuzz_parse(format!("skill x_y \"t\" {{ let a = {inner} }}").as_bytes());
         fuzz_parse(format!("skill x_y \"t\" {{ require {{ layout {{ {inner} }} }} }}").as_bytes());
         fuzz_parse(format!("skill x_y \"t\" {{ match {inner} }}").as_bytes());
-        eprintln!("{:?} {:?}", &inner[..10], start.elapsed());
     }
     fuzz_parse("skill a_b \"t\" { risk \"x\" ".repeat(long / 4).as_bytes());
     fuzz_parse(&vec![b'x'; (1 << 20) + 1]);

@@ -59,6 +59,11 @@ impl Angles<'_, '_, '_> {
             return self.operand(tok);
         }
         if tok.len() != 1 {
+            // The grammar may read `a < b && c >= d` as an assignment to `a<b && c>`.
+            if tok.byte == b'>' && self.level().pending.is_some() {
+                self.m.put(tok.start as usize, b'<');
+                self.m.replace(tok.range(), What::Operator);
+            }
             let scope_operator = tok.byte == b':';
             self.level().type_only &= scope_operator;
             return;

@@ -9,16 +9,34 @@ const REACH: usize = 512;
 
 pub fn run(m: &mut Masker<'_>, toks: &[Tok]) {
     let dropped = m.found.dropped.clone();
+    if dropped.is_empty() {
+        return mark(m, toks, &|_| true, false);
+    }
+    let is_dropped = |tok: &Tok| {
+        let n = dropped.partition_point(|r| r.end <= tok.start as usize);
+        dropped.get(n).is_some_and(|r| r.start <= tok.start as usize)
+    };
+    let live: Vec<Tok> = toks.iter().filter(|t| !is_dropped(t)).copied().collect();
+    mark(m, &live, &|_| true, false);
+    mark(m, toks, &is_dropped, true);
+    m.found.kernels.sort_by_key(|k| k.range.start);
+}
+
+/// Marks the kernels that begin at a token of `toks` which `wanted` accepts.
+fn mark(m: &mut Masker<'_>, toks: &[Tok], wanted: &dyn Fn(&Tok) -> bool, gone: bool) {
     for (i, tok) in toks.iter().enumerate() {
         let alias = match tok.word {
             Word::Global => false,
             Word::Macro(MacroKind::KernelAlias(_)) => true,
-            Word::Macro(MacroKind::KernelDefinition) => {
+            Word::Macro(MacroKind::KernelDefinition) if wanted(tok) => {
                 definition_macro(m, toks, i);
                 continue;
             }
             _ => continue,
         };
+        if !wanted(tok) {
+            continue;
+        }
         // `__global__ MY_KERNEL` introduces one kernel.
         if i > 0 && matches!(toks[i - 1].word, Word::Global | Word::Macro(MacroKind::KernelAlias(_))) {
             continue;
@@ -27,15 +45,13 @@ pub fn run(m: &mut Masker<'_>, toks: &[Tok]) {
         let own = alias
             && m.macro_of(*tok).is_some_and(|found| found.params.is_some())
             && toks.get(i + 1).is_some_and(|t| t.is(b'('));
-        let last = if own { group_end(toks, i + 1) - 1 } else { i };
+        let last = if own { group_end(toks, i + 1).max(i + 1) - 1 } else { i };
         let Some((name, shape)) = introduces(toks, last) else { continue };
         let shape = if i > 0 && shape == KernelShape::Declaration && instantiates(toks, i) {
             KernelShape::Instantiation
         } else {
             shape
         };
-        let gone = dropped.partition_point(|r| r.end <= tok.start as usize);
-        let gone = dropped.get(gone).is_some_and(|r| r.start <= tok.start as usize);
         let mark = KernelMark {
             range: tok.range(),
             name: m.word(name).to_owned(),
@@ -104,7 +120,7 @@ fn introduces(toks: &[Tok], at: usize) -> Option<(Tok, KernelShape)> {
             TokenKind::Punct => match (tok.byte, tok.len()) {
                 (b'<', 1) => angle += 1,
                 (b'>', 1) => angle -= 1,
-                (b'(', _) if angle > 0 => i = group_end(toks, i) - 1,
+                (b'(', _) if angle > 0 => i = group_end(toks, i).max(i + 1) - 1,
                 (b'(', _) => {
                     let after = group_end(toks, i);
                     let next = toks[after..].iter().take(16).find(|t| t.kind != TokenKind::Directive && !t.is_word());
@@ -133,12 +149,14 @@ fn introduces(toks: &[Tok], at: usize) -> Option<(Tok, KernelShape)> {
     None
 }
 
-/// The index behind the group that opens at `open`; at most a bounded number of tokens are looked at.
+/// The index behind the group that opens at `open`, or of a `__global__` inside it; at most a bounded number of tokens are looked at.
 fn group_end(toks: &[Tok], open: usize) -> usize {
     let mut depth = 0usize;
     let end = toks.len().min(open + 8 * REACH);
     for (i, tok) in toks.iter().enumerate().take(end).skip(open) {
-        if tok.is(b'(') {
+        if tok.word == Word::Global {
+            return i;
+        } else if tok.is(b'(') {
             depth += 1;
         } else if tok.is(b')') {
             depth -= 1;

@@ -1,10 +1,15 @@
 //! First pass: scopes and statement ends, statement macros, and the `#if`s that split a statement.
 
+mod conditionals;
+mod statements;
+
 use std::ops::Range;
 
+use conditionals::continues;
+
 use super::table::{MacroKind, Word};
-use super::{Masker, Tok, What, macros};
-use crate::source::tokens::{Token, TokenKind};
+use super::{Masker, Tok, What};
+use crate::source::tokens::TokenKind;
 
 /// What kind of text a bracket holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,8 +133,8 @@ pub fn run(m: &mut Masker<'_>, toks: &[Tok]) -> Vec<Kept> {
         kept: Vec::with_capacity(toks.len()),
         later: vec![],
     };
-    for i in 0..toks.len() {
-        match toks[i].kind {
+    for (i, tok) in toks.iter().enumerate() {
+        match tok.kind {
             TokenKind::Directive => walker.directive(i),
             _ => walker.code(i),
         }
@@ -384,114 +389,6 @@ impl Walker<'_, '_, '_> {
         false
     }
 
-    fn directive(&mut self, i: usize) {
-        let tok = self.toks[i];
-        let token = Token { kind: tok.kind, start: tok.start, end: tok.end };
-        let (name, after) = macros::directive_name(self.m.text, token).unwrap_or(("", tok.end as usize));
-        self.end_of_macro(Some(i));
-        match name {
-            "if" | "ifdef" | "ifndef" => {
-                let condition = self.m.str(after..tok.end as usize).trim();
-                super::rules::condition(self.m, after..tok.end as usize);
-                let never = name == "if" && matches!(condition, "0" | "false");
-                let statements = matches!(self.scope(), Scope::Block | Scope::File | Scope::Class | Scope::Enum);
-                let depth = self.nodes[self.state.node as usize].depth;
-                self.groups.push(Group {
-                    saved: self.state,
-                    directives: vec![i as u32],
-                    lowest: depth,
-                    whole: statements && self.state.boundary,
-                    kept: usize::from(never),
-                    kept_end: None,
-                    empty: true,
-                });
-            }
-            "elif" | "elifdef" | "elifndef" | "else" => {
-                super::rules::condition(self.m, after..tok.end as usize);
-                self.branch(i);
-            }
-            "endif" => self.end_group(i),
-            "pragma" => self.pragma(tok, after),
-            _ => {
-                let statements = matches!(self.scope(), Scope::Block | Scope::File | Scope::Class);
-                // The grammar wants a newline behind a directive, which the last line of a file may lack.
-                let last = tok.end as usize == self.m.text.len();
-                if last || !(statements && self.state.boundary) {
-                    self.m.blank(tok.range());
-                    self.m.replace(tok.range(), What::Directive);
-                }
-            }
-        }
-    }
-
-    fn end_branch(&mut self) {
-        let state = self.state;
-        if let Some(group) = self.groups.last_mut() {
-            let level = self.nodes[group.saved.node as usize].depth;
-            let balanced = state.node == group.saved.node && group.lowest >= level;
-            group.whole &= balanced && (group.empty || state.boundary);
-            if group.directives.len() == group.kept + 1 {
-                group.kept_end = Some(state);
-            }
-        }
-    }
-
-    fn branch(&mut self, i: usize) {
-        self.end_branch();
-        if let Some(group) = self.groups.last_mut() {
-            group.directives.push(i as u32);
-            group.empty = true;
-            self.state = group.saved;
-        }
-    }
-
-    fn end_group(&mut self, i: usize) {
-        self.end_branch();
-        let Some(mut group) = self.groups.pop() else { return };
-        let next = self.toks[i + 1..].iter().take(64).find(|t| t.kind != TokenKind::Directive);
-        group.whole &= !next.is_some_and(|t| t.word == Word::Lead && self.m.word(*t) == "else");
-        group.directives.push(i as u32);
-        if let Some(outer) = self.groups.last_mut() {
-            outer.lowest = outer.lowest.min(group.lowest);
-            outer.empty &= group.empty;
-        }
-        if group.whole {
-            self.state = group.saved;
-            self.state.prev = if i > 0 { Some(i as u32 - 1) } else { None };
-            self.state.prev_start = false;
-            self.state.closed = None;
-            return;
-        }
-        self.split(&group);
-        self.state = group.kept_end.unwrap_or(group.saved);
-    }
-
-    /// Keeps one branch of `group` and blanks the others with all its directives.
-    fn split(&mut self, group: &Group) {
-        let mut lost = false;
-        for (n, pair) in group.directives.windows(2).enumerate() {
-            if n != group.kept && pair[1] > pair[0] + 1 {
-                self.dropped.push((pair[0] + 1, pair[1]));
-                lost = true;
-            }
-        }
-        for &d in &group.directives {
-            let range = self.tok(d).range();
-            self.m.blank(range.clone());
-            self.m.replace(range, What::Directive);
-        }
-        if let (Some(&first), Some(&last)) = (group.directives.first(), group.directives.last()) {
-            let range = self.tok(first).start as usize..self.tok(last).end as usize;
-            self.m.found.split.push(range.clone());
-            let message = if lost {
-                "this #if splits a statement: only one of its branches was read"
-            } else {
-                "this #if splits a statement: it was read as if it always held"
-            };
-            self.m.problem(6, range, message);
-        }
-    }
-
     /// The kept tokens in order, without those of dropped branches.
     fn finish(mut self) -> Vec<Kept> {
         for range in merge(std::mem::take(&mut self.later)) {
@@ -513,106 +410,6 @@ impl Walker<'_, '_, '_> {
         self.m.found.dropped = dropped;
         self.kept
     }
-
-    fn pragma(&mut self, tok: Tok, after: usize) {
-        let text = self.m.str(after..tok.end as usize);
-        if super::rules::unroll_pragma(self.m, text, after, tok.range()) {
-            self.m.blank(tok.range());
-        } else if !(self.state.boundary && matches!(self.scope(), Scope::Block | Scope::File | Scope::Class)) {
-            self.m.blank(tok.range());
-            self.m.replace(tok.range(), What::Directive);
-        }
-    }
-
-    /// Ends a statement macro that has no semicolon, once the token behind it (`None`: the end of the file) is known.
-    fn end_of_macro(&mut self, next: Option<usize>) {
-        let (Some(callee), Some(close)) = (self.state.closed, self.prev()) else { return };
-        let name = self.tok(callee);
-        let next_tok = next.map(|i| self.toks[i]);
-        let gap_end = next_tok.map_or(self.m.text.len(), |t| t.start as usize);
-        let newline = memchr::memchr(b'\n', self.m.str(close.end as usize..gap_end).as_bytes()).is_some();
-        let scope = self.scope();
-        let known = matches!(name.word, Word::Macro(_));
-        if !known && !matches!(name.word, Word::Plain | Word::Upper)
-            || matches!(name.word, Word::Macro(MacroKind::Attribute | MacroKind::KernelAlias(_)))
-        {
-            return;
-        }
-        let Some(next_tok) = next_tok else { return self.end_call(callee, close, gap_end, scope, false) };
-        if next_tok.kind == TokenKind::Directive {
-            return self.end_call(callee, close, gap_end, scope, true);
-        }
-        let looped = name.word == Word::Macro(MacroKind::Loop);
-        let statement = name.word == Word::Macro(MacroKind::Statement);
-        if scope == Scope::Block && (next_tok.is(b'{') && !statement || looped && !next_tok.is(b';')) {
-            let stand_in = if name.len() >= 5 { "while" } else { "if" };
-            if self.m.write(name.range(), stand_in) {
-                self.m.replace(name.range(), What::LoopMacro);
-                self.state.start = true;
-            }
-            return;
-        }
-        let starts = match next_tok.kind {
-            TokenKind::Word => {
-                let word = self.m.word(next_tok);
-                !matches!(
-                    word,
-                    "const"
-                        | "noexcept"
-                        | "override"
-                        | "final"
-                        | "mutable"
-                        | "requires"
-                        | "and"
-                        | "or"
-                        | "volatile"
-                        | "try"
-                )
-            }
-            TokenKind::Punct => next_tok.is(b'}') || next_tok.is(b'{') && statement,
-            _ => false,
-        };
-        if starts && (newline || next_tok.is(b'}') || statement) {
-            self.end_call(callee, close, gap_end, scope, false);
-        }
-    }
-
-    fn end_call(&mut self, callee: u32, close: Tok, gap_end: usize, scope: Scope, directive: bool) {
-        let call = self.tok(callee).start as usize..close.end as usize;
-        match scope {
-            Scope::Block => {
-                let gap = self.m.str(close.end as usize..gap_end).as_bytes();
-                let blank = gap
-                    .iter()
-                    .take_while(|&&b| b != b'/' && !(directive && b == b'\n'))
-                    .position(|&b| matches!(b, b' ' | b'\t' | b'\r'));
-                match blank {
-                    Some(n) => {
-                        let at = close.end as usize + n;
-                        self.m.put(at, b';');
-                        self.m.replace(at..at + 1, What::Semicolon);
-                    }
-                    None => {
-                        let open = self.tok(callee + 1);
-                        self.m.blank(self.tok(callee).range());
-                        self.m.blank(open.range());
-                        self.m.put(close.start as usize, b';');
-                        self.m.replace(call, What::StatementMacro);
-                    }
-                }
-            }
-            Scope::File | Scope::Class => {
-                self.later.push(call.clone());
-                self.m.replace(call, What::OpaqueCall);
-                while self.kept.last().is_some_and(|k| k.tok.start >= self.tok(callee).start) {
-                    self.kept.pop();
-                }
-            }
-            _ => return,
-        }
-        self.state.closed = None;
-        self.end_statement();
-    }
 }
 
 /// Sorts ranges and unites those that touch or nest.
@@ -626,16 +423,4 @@ fn merge(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
         }
     }
     merged
-}
-
-/// Whether a branch that begins with `tok` goes on with the statement before it.
-fn continues(tok: Tok) -> bool {
-    match tok.kind {
-        TokenKind::Word => tok.word == Word::Lead && tok.byte == b'e',
-        TokenKind::Punct => {
-            !matches!(tok.byte, b'{' | b';' | b'(' | b'*' | b'~' | b'[')
-                && !matches!((tok.byte, tok.len()), (b':' | b'+' | b'-', 2))
-        }
-        _ => false,
-    }
 }

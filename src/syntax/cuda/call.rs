@@ -33,7 +33,7 @@ impl<'a> Lower<'a> {
         let callee = self.callee(function);
         if callee.receiver.is_none() && self.lookup(&callee.name).is_some() {
             if callee.template.is_some() {
-                self.suspect_comparison(node, function);
+                self.suspect_comparison(function);
             }
             return self.call_value(node, function);
         }

@@ -196,7 +196,7 @@ impl<'a> Lower<'a> {
             "init_declarator" => inner,
             "function_declarator" | "abstract_function_declarator" => {
                 if inner.is_some_and(|n| n.kind().ends_with("parenthesized_declarator")) {
-                    d.ty = Type::Named("function pointer".into());
+                    d.ty = Type::Named("function".into());
                 } else {
                     d.function = Some(node);
                 }

@@ -113,6 +113,11 @@ impl<'a> Lower<'a> {
                 return self.add_expr(ExprKind::Var(var), ty, span);
             }
         }
+        if let Some(head) = field(node, "name").filter(|_| node.kind() == "template_function")
+            && self.lookup(self.text(head)).is_some()
+        {
+            self.suspect_comparison(node);
+        }
         let name = super::declarator::normalise(text);
         let ty = self.name_type(&name);
         self.add_expr(ExprKind::Name(name), ty, span)

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tree_sitter::Node;
 
 /// Deeper nesting than this is not read.
-pub const MAX_DEPTH: u32 = 300;
+pub const MAX_DEPTH: u32 = 250;
 
 pub(super) struct Lower<'a> {
     pub input: &'a Input<'a>,

@@ -11,36 +11,24 @@ use super::tree::{field, named};
 use crate::ir::*;
 use tree_sitter::Node;
 
-/// A change to the masked text that makes the parser see a comparison: `> (` becomes `>=(`. The operator itself is read
-/// from the original text.
+/// A change to the masked text that makes the parser see a comparison: the `>` (or `>>`) that was taken for the end of
+/// template arguments becomes `<` (or `<<`), which binds alike. The operator itself is read from the original text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Patch {
     pub at: usize,
-    pub with: [u8; 2],
+    pub len: usize,
 }
 
 impl<'a> Lower<'a> {
-    /// `i < n / 4 && j > (m)`, where `i` is a variable, was read as the call of a template `i`.
-    pub fn suspect_comparison(&mut self, call: Node<'a>, function: Node<'a>) {
-        let close = field(function, "arguments").map(|a| a.end_byte());
-        let open = field(call, "arguments").map(|a| a.start_byte());
-        let patch = close.zip(open).and_then(|(close, open)| {
-            let at = close.checked_sub(1)?;
-            match self.input.text.as_bytes().get(at..open)? {
-                [b'>', b' ' | b'\t', ..] => Some(Patch { at, with: *b">=" }),
-                // Without a blank behind it, one in front of it serves.
-                [b'>'] => {
-                    let before = at.checked_sub(1)?;
-                    matches!(self.input.text.as_bytes().get(before), Some(b' ' | b'\t'))
-                        .then_some(Patch { at: before, with: *b">=" })
-                }
-                _ => None,
-            }
-        });
-        let span = self.span(call);
+    /// `i < n / 4 && j > (m)` and `i < n >> 3`, where `i` is a variable, were read with a template `i`.
+    pub fn suspect_comparison(&mut self, template: Node<'a>) {
+        let span = self.span(template);
         self.flaw(FlawKind::SuspectedMisparse, span);
-        if let Some(patch) = patch {
-            self.patches.push(patch);
+        let Some(end) = field(template, "arguments").map(|a| a.end_byte()) else { return };
+        let bytes = self.input.text.as_bytes();
+        if let Some(at) = end.checked_sub(1).filter(|at| bytes.get(*at) == Some(&b'>')) {
+            let len = if bytes.get(end) == Some(&b'>') { 2 } else { 1 };
+            self.patches.push(Patch { at, len });
         }
     }
 
@@ -124,9 +112,10 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// `T (&s) = e;` and `int (&r)[4] = e;` look like an assignment to a call of `T`.
-    pub fn reference_declaration(&mut self, statement: Node<'a>, assignment: Node<'a>) -> Option<StmtId> {
-        let mut at = field(assignment, "left")?;
+    /// `T (&s) = e;`, `int (&r)[4] = e;` and `float (*p)[8];` look like a call of the type, or an assignment to one.
+    pub fn parenthesized_declaration(&mut self, statement: Node<'a>, expression: Node<'a>) -> Option<StmtId> {
+        let assigned = expression.kind() == "assignment_expression";
+        let mut at = if assigned { field(expression, "left")? } else { expression };
         let mut sizes = vec![];
         while at.kind() == "subscript_expression" {
             sizes.push(named(field(at, "indices")?).into_iter().next()?);
@@ -135,20 +124,29 @@ impl<'a> Lower<'a> {
         let function = (at.kind() == "call_expression").then(|| field(at, "function"))??;
         let args = named(field(at, "arguments")?);
         let [argument] = args.as_slice() else { return None };
-        let is_reference = argument.kind() == "pointer_expression" && self.operator(*argument) == "&";
-        let name = field(*argument, "argument").filter(|n| is_reference && n.kind() == "identifier")?;
+        if argument.kind() != "pointer_expression" {
+            return None;
+        }
+        let is_reference = self.operator(*argument) == "&";
+        let name = field(*argument, "argument").filter(|n| n.kind() == "identifier")?;
         if self.lookup(self.text(name)).is_some() || self.lookup(self.text(function)).is_some() {
             return None;
         }
         let mut ty = self.type_by_name(self.text(function));
+        // A call `f(&x)` of a function is no declaration; a type that is only a name must show itself by `&` and `=`.
+        if matches!(ty, Type::Named(_)) && !(is_reference && assigned) {
+            return None;
+        }
         for size in sizes.into_iter() {
             let len = Some(self.expr(size));
             ty = Type::Array { elem: Box::new(ty), len };
         }
-        let init = field(assignment, "right").map(|r| self.expr(r));
+        let init = field(expression, "right").filter(|_| assigned).map(|r| self.expr(r));
         let span = self.span(statement);
         let pointee = Pointee { ty, is_const: false, is_volatile: false, restrict: false };
-        let mut var = plain_var(self.text(name), VarKind::Local, Type::Reference(Box::new(pointee)), span);
+        let pointee = Box::new(pointee);
+        let ty = if is_reference { Type::Reference(pointee) } else { Type::Pointer(pointee) };
+        let mut var = plain_var(self.text(name), VarKind::Local, ty, span);
         var.name_span = self.span(name);
         var.init = init;
         let var = self.add_var(var);

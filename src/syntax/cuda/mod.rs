@@ -9,12 +9,15 @@ mod declarator;
 mod declare;
 mod expr;
 mod input;
+mod launch;
 mod library;
 mod literal;
 mod lower;
 mod misparse;
 mod names;
 mod stmt;
+#[cfg(test)]
+mod tests;
 mod tree;
 mod unit;
 
@@ -40,8 +43,8 @@ pub fn lower(file: FileId, original: &str, masked: &Masked, known: &MacroTable) 
     }
     let mut bytes = input.text.as_bytes().to_vec();
     for patch in patches {
-        if let Some(place) = bytes.get_mut(patch.at..patch.at + 2) {
-            place.copy_from_slice(&patch.with);
+        if let Some(place) = bytes.get_mut(patch.at..patch.at + patch.len) {
+            place.fill(b'<');
         }
     }
     match String::from_utf8(bytes) {
@@ -68,6 +71,7 @@ fn lower_once(input: &Input) -> (Unit, Vec<misparse::Patch>) {
     unit.functions = finished.into_values().collect();
     // Ids are positions; scratch functions were dropped, so that the numbers are dense.
     debug_assert!(unit.functions.iter().enumerate().all(|(i, f)| f.id.0 as usize == i));
+    launch::resolve(&mut unit);
     crate::ir::collect::collect_unit(&mut unit);
     report_lost_kernels(&mut unit, Some(&tree));
     (unit, patches)

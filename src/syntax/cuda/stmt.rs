@@ -170,8 +170,8 @@ impl<'a> Lower<'a> {
         let Some(inner) = named(node).into_iter().next() else { return Ok(StmtKind::Empty) };
         match inner.kind() {
             "gnu_asm_expression" => return Ok(self.asm(inner)),
-            "assignment_expression" => {
-                if let Some(stmt) = self.reference_declaration(node, inner) {
+            "assignment_expression" | "subscript_expression" => {
+                if let Some(stmt) = self.parenthesized_declaration(node, inner) {
                     return Err(vec![stmt]);
                 }
             }
@@ -215,7 +215,26 @@ impl<'a> Lower<'a> {
         StmtKind::Opaque { what: "syntax error".into(), children }
     }
 
+    /// A macro that opens a loop, read as `while` or `if`: how often its body runs, and what it declares, is unknown.
+    fn loop_macro(&mut self, node: Node<'a>, inner: Option<Node<'a>>) -> Vec<StmtId> {
+        let span = self.span(node);
+        let id = self.new_loop(LoopKind::Opaque, node, inner);
+        self.push_scope();
+        let (mut head, condition) = self.condition(node);
+        let name = self.input.original.get(node.byte_range()).unwrap_or("").split('(').next().unwrap_or("").trim();
+        let what = format!("macro {name}");
+        let clause = self.function().exprs.get(condition.0 as usize).map_or(span, |e| e.span);
+        head.push(self.add_stmt(StmtKind::Opaque { what, children: vec![condition] }, clause));
+        let mut body = self.block(inner);
+        body.stmts.splice(0..0, head);
+        self.pop_scope();
+        vec![self.add_stmt(StmtKind::OpaqueLoop { id, body }, span)]
+    }
+
     fn if_statement(&mut self, node: Node<'a>) -> Vec<StmtId> {
+        if self.input.is_loop_macro(node.start_byte()) {
+            return self.loop_macro(node, field(node, "consequence"));
+        }
         let span = self.span(node);
         self.push_scope();
         let (mut before, condition) = self.condition(node);
@@ -363,19 +382,14 @@ impl<'a> Lower<'a> {
     fn while_statement(&mut self, node: Node<'a>) -> Vec<StmtId> {
         let span = self.span(node);
         let body = field(node, "body");
+        if self.input.is_loop_macro(node.start_byte()) {
+            return self.loop_macro(node, body);
+        }
         let id = self.new_loop(LoopKind::While, node, body);
         self.push_scope();
         let (mut before, condition) = self.condition(node);
         let body = self.block(body);
         self.pop_scope();
-        if self.input.is_loop_macro(node.start_byte()) {
-            // How often its body runs stands in a macro.
-            if let Some(l) = self.function().loops.get_mut(id.0 as usize) {
-                l.kind = LoopKind::Opaque;
-            }
-            before.push(self.add_stmt(StmtKind::OpaqueLoop { id, body }, span));
-            return before;
-        }
         before.push(self.add_stmt(StmtKind::While { id, condition, body }, span));
         before
     }

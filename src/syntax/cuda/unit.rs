@@ -301,7 +301,8 @@ impl<'a> Lower<'a> {
         let name_node = innermost_name(function);
         let written = name_node.map_or("", |n| self.text(n));
         let whole = template.as_ref().map_or(node, |t| t.node);
-        let span = self.span(whole);
+        let mut span = self.span(whole);
+        span.start = self.first_specifier(whole) as u32;
         let name_span = name_node.map_or(span, |n| self.span(n));
         let bare = written.split('<').next().unwrap_or("");
         let parts: Vec<String> = bare.split("::").map(|p| p.trim().to_owned()).collect();
@@ -313,7 +314,7 @@ impl<'a> Lower<'a> {
         }
         let base = field(node, "type").map_or(Type::Unknown, |t| self.base_type(t));
         let d = self.declarator(base, s.is_const, s.is_volatile, Some(declarator));
-        let mut return_type = d.ty;
+        let mut return_type = if kind == FunctionKind::Kernel { Type::Void } else { d.ty };
         if let Some(t) = named(function).into_iter().find(|n| n.kind() == "trailing_return_type") {
             return_type = named(t).into_iter().next().map_or(Type::Unknown, |t| self.type_descriptor(t));
         }
@@ -346,6 +347,16 @@ impl<'a> Lower<'a> {
         self.body(body, whole);
         self.settle_concepts();
         self.close();
+    }
+
+    /// Where the specifiers of a function begin, with those that the mask blanked.
+    fn first_specifier(&self, whole: Node<'a>) -> usize {
+        let start = whole.start_byte();
+        let blank = self.outer_start(whole)..start;
+        let masked = self.input.masked;
+        let attributes = masked.attributes_in(blank.clone()).iter().map(|a| a.span.start);
+        let marks = masked.kernels.iter().map(|k| k.range.start).filter(|at| blank.contains(at));
+        attributes.chain(marks).min().unwrap_or(start)
     }
 
     /// Template parameters that were used as types are types, whatever stands in front of their names.

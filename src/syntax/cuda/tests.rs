@@ -1,0 +1,169 @@
+//! Types and declarations, spelling by spelling.
+
+use super::parse_unit;
+use crate::ir::dump::type_text;
+use crate::ir::*;
+use crate::source::mask::MacroTable;
+use crate::source::{FileId, SourceFile};
+
+fn unit(text: &str) -> Unit {
+    parse_unit(FileId(0), &SourceFile::new("test.cu", text.as_bytes()), &MacroTable::default())
+}
+
+/// The type of `x` as a local variable declared by `text`.
+fn local(text: &str) -> String {
+    let u = unit(&format!(
+        "typedef unsigned char u8; using real = double; #define REAL float\nstruct S {{ float* data; int n; }};\n\
+         template <typename T> __global__ void k(const float* f, half* h, S s, float4 v, T t, int n) {{ {text}; }}"
+    ));
+    let f = u.kernels().next().expect("one kernel");
+    assert!(f.flaws.is_empty(), "{text}: {:?}", f.flaws);
+    let x = f.vars.iter().find(|v| v.name == "x").expect("x is declared");
+    type_text(&x.ty)
+}
+
+#[test]
+fn scalars_in_every_spelling() {
+    let table = [
+        ("unsigned x", "u32"),
+        ("unsigned long long x", "u64"),
+        ("long long int x", "i64"),
+        ("short x", "i16"),
+        ("size_t x", "u64"),
+        ("std::size_t x", "u64"),
+        ("uint8_t x", "u8"),
+        ("std::int32_t x", "i32"),
+        ("u8 x", "u8"),
+        ("real x", "f64"),
+        ("half x", "f16"),
+        ("__half x", "f16"),
+        ("at::Half x", "f16"),
+        ("c10::BFloat16 x", "bf16"),
+        ("nv_bfloat16 x", "bf16"),
+        ("__nv_bfloat162 x", "bf16x2"),
+        ("float4 x", "f32x4"),
+        ("int4 x", "i32x4"),
+        ("half2 x", "f16x2"),
+        ("ushort4 x", "u16x4"),
+        ("const int x = 3", "i32"),
+        ("T x", "'T"),
+        ("std::vector<int> x", "std::vector<int>"),
+        ("signed char x", "i8"),
+        ("bool x", "bool"),
+        ("long double y; int x", "i32"),
+    ];
+    for (text, expected) in table {
+        assert_eq!(local(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn pointers_arrays_and_references() {
+    let table = [
+        ("const float* __restrict__ x = f", "const f32* restrict"),
+        ("float const* x", "const f32*"),
+        ("volatile int* x", "volatile i32*"),
+        ("float** x", "f32**"),
+        ("float x[4][n]", "f32[n][n]"),
+        ("float (*x)[8]", "f32[n]*"),
+        ("const T& x = t", "const 'T&"),
+        ("int (*x)(int)", "function*"),
+        ("int a, *x", "i32*"),
+        ("float x[] = {1, 2}", "f32[]"),
+    ];
+    for (text, expected) in table {
+        assert_eq!(local(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn auto_follows_the_initialiser() {
+    let table = [
+        ("auto x = f", "const f32*"),
+        ("auto x = f[0]", "f32"),
+        ("auto x = f + 1", "const f32*"),
+        ("auto x = h[0] * h[1]", "f16"),
+        ("auto x = f[0] * 2.0", "f64"),
+        ("auto x = threadIdx.x + n", "u32"),
+        ("auto x = (size_t)n * 4", "u64"),
+        ("auto x = v.x", "f32"),
+        ("auto x = s.data[1]", "f32"),
+        ("auto x = n > 3", "bool"),
+        ("auto* x = &n", "i32*"),
+        ("const auto& x = v", "const f32x4&"),
+        ("auto x = sqrtf(2)", "f32"),
+        ("auto x = __half2float(h[0])", "f32"),
+        ("auto x = static_cast<int64_t>(n) + 1", "i64"),
+        ("auto x = unknown(n)", "auto"),
+        ("auto x = make_float2(1, 2)", "f32x2"),
+        ("auto x = reinterpret_cast<const float4*>(f)[2]", "f32x4"),
+        ("auto x = 'a'", "i8"),
+        ("auto x = 1u << 3", "u32"),
+        ("auto x = n ? 1.f : 2.f", "f32"),
+        ("auto x = max(1.f, f[0])", "f32"),
+        ("auto x = &f[1] - f", "i64"),
+    ];
+    for (text, expected) in table {
+        assert_eq!(local(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn constructors_are_no_function_declarations() {
+    for (text, init) in [
+        ("half2 x(h[0], h[1])", "f16x2{h[0], h[1]}"),
+        ("half2 x(t, n)", "f16x2{t, n}"),
+        ("float x(n)", "n"),
+        ("dim3 x(n * 2, n)", "dim3{(n * 2), n}"),
+        ("float4 x(n * n, n)", "f32x4{(n * n), n}"),
+    ] {
+        let u = unit(&format!("__global__ void k(half* h, int t, int n) {{ {text}; }}"));
+        let f = u.kernels().next().expect("one kernel");
+        let x = f.vars.iter().find(|v| v.name == "x").expect("x is a variable");
+        assert_eq!(crate::ir::dump::expr_text(f, x.init.expect("initialised")), init, "{text}");
+        assert!(f.flaws.is_empty());
+    }
+    let u = unit("__global__ void k(int n) { float g(int, float); void h(); }");
+    assert_eq!(u.kernels().next().map(|f| f.vars.len()), Some(1), "prototypes declare no variable");
+}
+
+#[test]
+fn constants_of_the_file_are_evaluated() {
+    let u = unit(
+        "#define A 4\n#define B (A * 2)\nconstexpr int C = B << 1;\nenum { D = 3, E };\nstatic const size_t F = C / sizeof(int);\n\
+         #define G -1\n#define H(x) x\nconst float I = 2;",
+    );
+    let constant = |name: &str| u.constants.iter().find(|(n, ..)| n == name).map(|(_, v, _)| *v);
+    let global = |name: &str| u.globals.iter().find(|g| g.name == name).and_then(|g| g.value);
+    assert_eq!((constant("A"), constant("B"), constant("D"), constant("E")), (Some(4), Some(8), Some(3), Some(4)));
+    assert_eq!((constant("G"), constant("H")), (Some(-1), None));
+    assert_eq!((global("C"), global("F")), (Some(16), None));
+}
+
+#[test]
+fn a_comparison_in_disguise_is_mended() {
+    for condition in ["i < n / 4 && j > (m)", "i < n >> 2", "i<n/4&&j>(m)", "i < n && j > m", "i < (n) && j >> (m)"] {
+        let u =
+            unit(&format!("__global__ void k(int i, int j, int n, int m, float* p) {{ if ({condition}) p[i] = 0; }}"));
+        let f = u.kernels().next().expect("one kernel");
+        assert!(f.flaws.is_empty(), "{condition}: {:?}", f.flaws);
+        assert_eq!(f.accesses.len(), 1, "{condition}");
+        assert!(matches!(f.kind_of(f.accesses[0].guards[0].expr), ExprKind::Binary { .. }), "{condition}");
+    }
+}
+
+#[test]
+fn ids_are_positions_and_spans_lie_in_the_text() {
+    let text = include_str!("../../../tests/data/ordinary.cu");
+    let u = unit(text);
+    for (i, f) in u.functions.iter().enumerate() {
+        assert_eq!(f.id.0 as usize, i);
+        assert!(f.span.range().end <= text.len());
+        for e in &f.exprs {
+            assert!(f.span.contains(e.span) && text.get(e.span.range()).is_some());
+        }
+        for v in f.vars.iter().filter(|v| !matches!(v.kind, VarKind::Global | VarKind::Constant)) {
+            assert_eq!(text.get(v.name_span.range()), Some(v.name.as_str()));
+        }
+    }
+}
