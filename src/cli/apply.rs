@@ -173,6 +173,9 @@ fn compiled(gate: &Gate, session: &Session, outcome: &Outcome, file: FileId, cha
     gate.check(before, after, &pairs, program, session.sources())
 }
 
+/// Refusals of one skill that are shown in full.
+const SHOWN: usize = 3;
+
 /// The account for people: changes, what was taken back, diffs, compile tables.
 pub fn show(
     session: &Session,
@@ -189,8 +192,13 @@ pub fn show(
         printer.diagnostic(session.sources(), &report::rolled_back(back))?;
     }
     for name in args.skill.iter().filter(|n| !outcome.changes.iter().any(|c| &c.skill == *n)) {
-        for f in outcome.findings.iter().filter(|f| &f.skill == name && wanted(session, args, f.span)) {
+        let why: Vec<_> = outcome.findings.iter().filter(|f| &f.skill == name && wanted(session, args, f.span)).collect();
+        for f in why.iter().take(SHOWN) {
             printer.diagnostic(session.sources(), &report::finding(f))?;
+        }
+        if why.len() > SHOWN {
+            let more = why.len() - SHOWN;
+            printer.line(format!("{more} more places: kopt check --possible --skill {name}\n"))?;
         }
     }
     for file in files.iter().filter(|f| f.changed()) {
@@ -220,12 +228,17 @@ fn wanted(session: &Session, args: &Args, span: Span) -> bool {
     requested && at(session, args.at).is_ok_and(|spans| spans.is_empty() || spans.iter().any(|s| s.overlaps(span)))
 }
 
+/// What a result rests on, in words.
+pub fn assumed(ids: &[String]) -> String {
+    ids.iter().map(|id| kopt::contract::describe(id).unwrap_or(id)).collect::<Vec<_>>().join(", and ")
+}
+
 /// One change in a few lines: what, where, how sure, what it rests on.
 pub fn change_text(change: &Change) -> String {
     let line = change.from.lines.line_of(change.span.start as usize);
     let how = match &change.result {
         SiteResult::Proved => "proved".to_owned(),
-        SiteResult::Assumed(ids) => format!("assumed: {}", ids.join(", ")),
+        SiteResult::Assumed(ids) => format!("sound if {}", assumed(ids)),
         SiteResult::Unverified => "conditions hold; the result is not compared".to_owned(),
     };
     let mut text = format!("{}:{line}: {} in {}: {how}\n", change.from.name, change.skill, change.function);

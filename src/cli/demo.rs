@@ -47,7 +47,7 @@ pub fn run(args: &Args, _: &Global, printer: &mut Printer) -> Result<Exit, Failu
         printer.line(Tally::of(skill, &findings).line(&skill.name.node, width))?;
     }
 
-    if let Some(line) = why::first_refusal(&session, "vectorize_access") {
+    if let Some(line) = why::line_in(&session, "vectorize_access", "column_sums") {
         printer.heading(&format!("\n2. kopt why {NAME}:{line} vectorize_access"))?;
         why::show(&session, line, "vectorize_access", printer)?;
     }

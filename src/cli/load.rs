@@ -98,11 +98,22 @@ fn parse(project: Project, explicit: &[PathBuf]) -> Loaded {
         }
     }
     let wanted: Vec<FileId> = project.files.iter().filter(|f| f.needs_parse).map(|f| f.id).collect();
-    let units = wanted.par_iter().map(|id| parse_unit(*id, project.sources.get(*id), &project.macros)).collect();
-    loaded.program = Program { units, complete: false };
+    let units: Vec<Unit> = wanted.par_iter().map(|id| parse_unit(*id, project.sources.get(*id), &project.macros)).collect();
+    let complete = is_complete(&project, &units);
+    loaded.program = Program { units, complete };
     loaded.problems = project.problems.clone();
     loaded.project = project;
     loaded
+}
+
+/// One file with its own `main`, whose kernels no header declares: then every launch of them is in it.
+fn is_complete(project: &Project, units: &[Unit]) -> bool {
+    let is_header = |u: &Unit| project.files.iter().any(|f| f.id == u.file && f.role == Role::Header);
+    let (headers, named): (Vec<&Unit>, Vec<&Unit>) = units.iter().partition(|u| is_header(u));
+    let [own] = named.as_slice() else { return false };
+    let has_main = own.functions.iter().any(|f| f.qualified == "main" && f.body_span.is_some());
+    let declared = |name: &str| headers.iter().any(|h| h.functions.iter().any(|f| f.name == name));
+    has_main && !own.kernels().any(|k| declared(&k.name)) && project.files.iter().filter(|f| f.role == Role::Named).count() == 1
 }
 
 /// The path without `.` and without steps up where that can be said without asking the disk.

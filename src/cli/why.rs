@@ -129,7 +129,7 @@ fn heading(f: &Finding) -> String {
         FindingKind::Applies { result, payoff, .. } => {
             let how = match result {
                 SiteResult::Proved => "applies, proved".to_owned(),
-                SiteResult::Assumed(ids) => format!("applies if {}", ids.join(" and ")),
+                SiteResult::Assumed(ids) => format!("applies if {}", apply::assumed(ids)),
                 SiteResult::Unverified => "applies; the result is for the gate to judge".to_owned(),
             };
             let pays = match payoff {
@@ -209,7 +209,7 @@ fn condition(sources: &Sources, judged: &Judged) -> String {
     if !judged.verdict.holds() {
         say("needed because", &judged.reason);
     }
-    for id in &judged.because.assumptions {
+    for id in judged.because.contract_assumptions() {
         say("assumes", contract::describe(id).unwrap_or(id));
     }
     for (span, text) in judged.because.spans.iter().take(4) {
@@ -218,10 +218,8 @@ fn condition(sources: &Sources, judged: &Judged) -> String {
     out
 }
 
-/// For callers that have no line: the first line at which a skill is refused.
-pub fn first_refusal(session: &Session, skill: &str) -> Option<u32> {
-    let skill = session.library.get(skill)?;
-    let findings = session.survey(&[skill]);
-    let refused = findings.iter().find(|f| matches!(f.kind, FindingKind::Refused { .. }))?;
-    Some(line_of(session.sources(), refused))
+/// The line of the first place in `function` that the skill looks at.
+pub fn line_in(session: &Session, skill: &str, function: &str) -> Option<u32> {
+    let findings = session.survey(&[session.library.get(skill)?]);
+    findings.iter().find(|f| f.function == function).map(|f| line_of(session.sources(), f))
 }

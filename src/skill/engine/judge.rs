@@ -269,9 +269,8 @@ fn member_payoff(eval: &Evaluator, about: About) -> Payoff {
     let mut reasons = vec![];
     let mut unknown = None;
     for condition in &about.skill.pays {
-        let because = condition.because.as_ref().map(|b| b.node.clone()).unwrap_or_default();
         match eval.ask(about, &condition.test) {
-            Answer::Known { value: Value::Bool(true), .. } => reasons.push(because),
+            Answer::Known { value: Value::Bool(true), .. } => reasons.push(crate::skill::print::print_expr(&condition.test)),
             Answer::Known { witness, .. } => {
                 let text = witness.map_or_else(|| crate::skill::print::print_expr(&condition.test), |w| w.text);
                 return Payoff::NotExpected(text);
