@@ -34,6 +34,8 @@ pub enum AssumptionKind {
     NoAlias(Vec<String>),
     /// `no_wrap`: unsigned index arithmetic stays within its type.
     NoWrap,
+    /// `permit(approximate)`: the caller accepts results of lower accuracy.
+    Permit(String),
     /// `complete`: the launches in view are all there are.
     Complete,
 }

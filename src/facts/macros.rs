@@ -1,10 +1,13 @@
 //! The macros of a file, read off its text: what a name may hide.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Macro names and the identifiers of their bodies, transitively.
 #[derive(Clone, Debug, Default)]
 pub struct Macros {
+    /// The file they were read from.
+    pub text: Arc<str>,
     bodies: BTreeMap<String, BTreeSet<String>>,
     /// Each definition after the name: parameters and body.
     texts: BTreeMap<String, Vec<String>>,
@@ -43,7 +46,7 @@ impl Macros {
                 bodies.entry(name).or_default().extend(words);
             }
         }
-        Macros { bodies, texts }
+        Macros { text: Arc::from(text), bodies, texts }
     }
 
     pub fn contains(&self, name: &str) -> bool {
