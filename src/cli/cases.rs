@@ -2,6 +2,7 @@
 
 use kopt::contract;
 use kopt::skill::Skill;
+use kopt::skill::engine::Payoff;
 use kopt::skill::engine::run::{self, Request};
 use kopt::skill::engine::survey::{Finding, FindingKind};
 use kopt::source::{FileId, SourceFile};
@@ -69,7 +70,7 @@ fn example(skill: &Skill, session: &Session, gate: Option<&Gate>) -> (Outcome, V
         passes: &passes,
         at: vec![],
         files: vec![],
-        even_if_not_paying: true,
+        even_if_not_paying: false,
         parse: &parse,
     };
     let outcome = match run::apply(&loaded.program, loaded.sources(), &request) {
@@ -99,8 +100,15 @@ fn reasons(findings: &[Finding]) -> String {
 
 fn refusal(skill: &Skill, session: &Session, because: &str) -> Outcome {
     let findings = session.survey(&[skill]);
-    if findings.iter().any(|f| matches!(f.kind, FindingKind::Applies { .. })) {
+    let pays = |f: &Finding| match &f.kind {
+        FindingKind::Applies { payoff, .. } => Some(!matches!(payoff, Payoff::NotExpected(_))),
+        _ => None,
+    };
+    if findings.iter().any(|f| pays(f) == Some(true)) {
         return Outcome::Fails("it fires".into());
+    }
+    if findings.iter().any(|f| pays(f) == Some(false)) && skill.pays.iter().any(|c| c.answers_to(because)) {
+        return Outcome::Holds(format!("not expected to pay because of {because}"));
     }
     if because == "match" {
         return match findings.is_empty() {

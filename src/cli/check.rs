@@ -143,7 +143,8 @@ fn show(
     }
     let hidden = findings.iter().filter(|f| !is_shown(f)).count();
     if hidden > 0 && !args.possible {
-        printer.line(format!("{hidden} more places where a skill is refused or not expected to pay: --possible\n"))?;
+        let places = if hidden == 1 { "place" } else { "places" };
+        printer.line(format!("{hidden} more {places} where a skill is refused or not expected to pay: --possible\n"))?;
     }
     Ok(())
 }

@@ -199,7 +199,8 @@ impl Stale {
             Reason::Different(what) => (519, what.clone(), AGAIN),
             Reason::Edit(what) => (519, what.clone(), AGAIN),
         };
-        let mut d = Diagnostic::error(Code(code), format!("{}: the lock is stale: {what}", self.path));
+        let stale = if self.reason == Reason::Missing { "" } else { "the lock is stale: " };
+        let mut d = Diagnostic::error(Code(code), format!("{}: {stale}{what}", self.path));
         if let Some((skill, kernel)) = &self.step {
             d = d.note(format!("{skill} in {kernel}"));
         }
