@@ -3,9 +3,11 @@
 //! Ranges: K00xx reading and parsing, K01xx skill files, K02xx conditions of a skill (refusals), K03xx editing,
 //! K04xx compile gate and toolchain, K05xx lock and command line, K1xxx hazards in kernels.
 
+pub mod cli;
 pub mod compile;
 pub mod contract;
 pub mod engine;
+pub mod lock;
 pub mod skill;
 pub mod source;
 pub mod syntax;

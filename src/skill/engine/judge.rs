@@ -89,9 +89,10 @@ pub enum Judgement {
         values: BTreeMap<String, Value>,
         excluded: Vec<Judged>,
     },
-    /// Every condition that failed; for groups, of every member.
+    /// Every condition that failed, and those that hold; for groups, of every member.
     Refused {
         failed: Vec<Judged>,
+        held: Vec<Judged>,
     },
 }
 
@@ -113,6 +114,8 @@ pub fn judge(skill: &Skill, eval: &Evaluator, bindings: &BTreeMap<String, Bound>
     let mut kept: Vec<Anchor> = vec![];
     let mut judged = vec![];
     let mut excluded = vec![];
+    // Every condition of the members that are not kept, for a refusal that says all.
+    let mut tried = vec![];
     let mut values: Option<BTreeMap<String, Value>> = None;
     for member in members {
         let about = About { skill, bindings, member: Some((&name, member)) };
@@ -125,12 +128,13 @@ pub fn judge(skill: &Skill, eval: &Evaluator, bindings: &BTreeMap<String, Bound>
             judged.extend(own);
             values = Some(found);
         } else {
-            excluded.extend(own.into_iter().filter(|j| !j.verdict.holds()));
+            excluded.extend(own.iter().filter(|j| !j.verdict.holds()).cloned());
+            tried.extend(own);
         }
     }
     if kept.is_empty() {
-        let failed = common.into_iter().filter(|j| !j.verdict.holds()).chain(excluded).collect();
-        return Judgement::Refused { failed };
+        let (held, failed) = common.into_iter().chain(tried).partition(|j| j.verdict.holds());
+        return Judgement::Refused { failed, held };
     }
     let mut bound = bindings.clone();
     bound.insert(name, Bound::Each(kept));
@@ -178,8 +182,8 @@ fn conclude(
     if judged.iter().all(|j| j.verdict.holds()) {
         Judgement::Sound { proof: Proof { revision, judged }, bindings, values, excluded }
     } else {
-        let failed = judged.into_iter().filter(|j| !j.verdict.holds()).chain(excluded).collect();
-        Judgement::Refused { failed }
+        let (held, failed): (Vec<Judged>, Vec<Judged>) = judged.into_iter().partition(|j| j.verdict.holds());
+        Judgement::Refused { failed: failed.into_iter().chain(excluded).collect(), held }
     }
 }
 

@@ -32,7 +32,7 @@ pub const EDIT: Code = Code(311);
 pub fn finding(f: &Finding) -> Diagnostic {
     match &f.kind {
         FindingKind::Applies { result, payoff, conditions, .. } => applies(f, result, payoff, conditions),
-        FindingKind::Refused { failed } => refused(f, failed),
+        FindingKind::Refused { failed, .. } => refused(f, failed),
         FindingKind::Feature { name, missing: true } => {
             Diagnostic::new(FEATURE, Severity::Note, format!("{}: needs `{name}` first", f.skill))
                 .at(f.span, format!("`{name}` is not here"))
@@ -49,7 +49,10 @@ pub fn finding(f: &Finding) -> Diagnostic {
 fn applies(f: &Finding, result: &SiteResult, payoff: &Payoff, conditions: &[Judged]) -> Diagnostic {
     let how = match result {
         SiteResult::Proved => "sound: proved".to_owned(),
-        SiteResult::Assumed(ids) => format!("sound if {}", ids.join(" and ")),
+        SiteResult::Assumed(ids) => {
+            let texts: Vec<&str> = ids.iter().map(|id| crate::contract::describe(id).unwrap_or(id)).collect();
+            format!("sound if {}", texts.join(", and "))
+        }
         SiteResult::Unverified => "conditions hold; what it computes is for the gate to judge".to_owned(),
     };
     let (code, severity, pays) = match payoff {

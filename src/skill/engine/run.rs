@@ -50,6 +50,8 @@ pub struct Change {
     pub conditions: Vec<Judged>,
     pub excluded: Vec<Judged>,
     pub guard: Option<Emitted>,
+    /// `let` values and tunables of the skill at this place.
+    pub parameters: std::collections::BTreeMap<String, String>,
     /// The edits, on the revision `from`.
     pub edits: Vec<Edit>,
     pub from: SourceFile,
@@ -219,6 +221,7 @@ impl State<'_> {
             conditions,
             excluded,
             guard,
+            parameters: c.site.parameters(),
             edits: edits.edits().to_vec(),
             from: old.clone(),
         };

@@ -124,6 +124,17 @@ impl<'a> Site<'a> {
         }
     }
 
+    /// `let` values and tunables as texts; those that are no constants are left out.
+    pub fn parameters(&self) -> BTreeMap<String, String> {
+        let text = |value: &Value| match value {
+            Value::Bool(b) => Some(b.to_string()),
+            Value::Int(p) => p.poly.as_constant().map(|n| n.to_string()),
+            Value::Symbol(word) => Some(word.clone()),
+            _ => None,
+        };
+        self.values.iter().filter_map(|(name, v)| Some((name.clone(), text(v)?))).collect()
+    }
+
     /// A `let` value or tunable that is an integer.
     pub fn integer(&self, name: &str) -> Result<i64, Broken> {
         let value = match self.values.get(name) {

@@ -47,6 +47,7 @@ pub enum FindingKind {
     },
     Refused {
         failed: Vec<Judged>,
+        held: Vec<Judged>,
     },
     /// A feature that the skill requires is missing, or one that it conflicts with is there.
     Feature {
@@ -140,7 +141,8 @@ pub fn judge_all<'a>(input: Input<'a>, skill: &'a Skill, at: FunctionRef, analys
     candidates.into_iter().map(|bindings| judge_one(input, skill, at, macros, &eval, bindings)).collect()
 }
 
-fn in_scope(skill: &Skill, platform: Option<Platform>) -> bool {
+/// Whether the skill is meant for the platform.
+pub fn in_scope(skill: &Skill, platform: Option<Platform>) -> bool {
     let ranges = &skill.scope.platforms;
     platform.is_none_or(|p| ranges.is_empty() || ranges.iter().any(|r| r.node.contains(p)))
 }
@@ -191,9 +193,9 @@ fn judge_one<'a>(
             let finding = finding(&site, kind);
             Candidate { site, outcome: Some(Sound { proof, payoff }), finding }
         }
-        Judgement::Refused { failed } => {
+        Judgement::Refused { failed, held } => {
             let site = site(bindings, BTreeMap::new());
-            let finding = finding(&site, FindingKind::Refused { failed });
+            let finding = finding(&site, FindingKind::Refused { failed, held });
             Candidate { site, outcome: None, finding }
         }
     }

@@ -1,0 +1,266 @@
+//! The compile gate on the files of one run: original and candidate of every kernel that changed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use kopt::compile::{
+    BlockShape, Cache, CompileError, CompileGate, CompileRequest, Comparison, Compiled, HeaderSource, HeaderText, Sliced,
+    Target, Toolchain, compare, slice, toolchain,
+};
+use kopt::diag::Diagnostic;
+use kopt::ir::{ExprKind, Function, FunctionRef, Program};
+use kopt::project::{Resolver, read_limited};
+use kopt::source::{FileId, SourceFile, Sources};
+use serde_json::{Value, json};
+
+use super::json;
+
+/// What the gate says of one kernel.
+pub enum Verdict {
+    Compiles(Box<Comparison>),
+    /// The gate has nothing to say; the rewrite stands.
+    NotChecked(String),
+    /// The original compiles and the candidate does not.
+    Fails { problems: Vec<Diagnostic>, sources: Sources },
+}
+
+pub struct Checked {
+    /// With template arguments where it has some.
+    pub kernel: String,
+    pub verdict: Verdict,
+}
+
+pub struct Gate {
+    gate: CompileGate,
+    headers: Disk,
+    options: Vec<String>,
+    arch: String,
+    /// Options of the project that the run-time compiler does not know.
+    pub not_honoured: Vec<String>,
+}
+
+/// The architecture when nothing names one.
+pub const DEFAULT_ARCH: &str = "sm_80";
+
+/// Threads of a block when nothing in view says how many.
+const USUAL_THREADS: u32 = 256;
+
+struct Disk {
+    resolver: Resolver,
+}
+
+impl HeaderSource for Disk {
+    fn open(&self, includer: &str, name: &str, angled: bool) -> Option<HeaderText> {
+        let path = self.resolver.resolve(Path::new(includer), name, angled)?;
+        let text = String::from_utf8_lossy(&read_limited(&path).ok()?).into_owned();
+        Some(HeaderText { path: path.to_string_lossy().into_owned(), text })
+    }
+}
+
+impl Gate {
+    /// A gate, if there is a compiler.
+    pub fn find(root: &Path, include: &[PathBuf], define: &[String], nvcc_flags: &[String], arch: Option<&str>) -> Option<Gate> {
+        let found = Toolchain::find();
+        found.nvrtc.as_ref()?;
+        let cache = toolchain::cache_folder().map_or_else(Cache::none, |folder| Cache::in_folder(&folder));
+        let flags = kopt::compile::flags::from_nvcc(nvcc_flags);
+        let mut options = flags.options;
+        options.extend(define.iter().map(|d| format!("-D{d}")));
+        Some(Gate {
+            gate: CompileGate::new(found, cache),
+            headers: Disk { resolver: Resolver::new(include, root) },
+            options,
+            arch: arch.unwrap_or(DEFAULT_ARCH).to_owned(),
+            not_honoured: flags.not_honoured,
+        })
+    }
+
+    pub fn toolchain(&self) -> String {
+        self.gate.toolchain().version().unwrap_or_default()
+    }
+
+    pub fn arch(&self) -> &str {
+        &self.arch
+    }
+
+    /// Compiles the kernels of one file that changed. `pairs` names each with its counterpart in the new text (the same
+    /// name, or the kernel that a dispatch put beside it).
+    pub fn check(
+        &self,
+        before: &SourceFile,
+        after: &SourceFile,
+        pairs: &BTreeSet<(String, String)>,
+        program: &Program,
+        sources: &Sources,
+    ) -> Vec<Checked> {
+        pairs.iter().flat_map(|(old, new)| self.kernel(before, after, old, new, program, sources)).collect()
+    }
+
+    fn kernel(
+        &self,
+        before: &SourceFile,
+        after: &SourceFile,
+        old: &str,
+        new: &str,
+        program: &Program,
+        sources: &Sources,
+    ) -> Vec<Checked> {
+        let one = |kernel: &str, verdict| vec![Checked { kernel: kernel.to_owned(), verdict }];
+        let original = match slice(&before.name, &before.text, &Target::Name(old), &self.headers) {
+            Ok(sliced) => sliced,
+            Err(reason) => return one(new, Verdict::NotChecked(format!("the original cannot be cut out: {reason}"))),
+        };
+        let candidate = match slice(&after.name, &after.text, &Target::Name(new), &self.headers) {
+            Ok(sliced) => sliced,
+            Err(reason) => return one(new, Verdict::NotChecked(format!("the candidate cannot be cut out: {reason}"))),
+        };
+        let instances = match (original.is_template, original.instantiations.as_slice()) {
+            (false, _) => vec![String::new()],
+            (true, []) => return one(new, Verdict::NotChecked("a template without an instantiation in view".into())),
+            (true, list) => list.iter().map(|i| i.find('<').map_or_else(String::new, |at| i[at..].to_owned())).collect(),
+        };
+        let shape = block_shape(program, sources, old);
+        instances
+            .iter()
+            .map(|arguments| {
+                let (a, b) = (format!("{}{arguments}", original.kernel), format!("{}{arguments}", candidate.kernel));
+                Checked { verdict: self.pair((&original, &a), (&candidate, &b), after, shape), kernel: b }
+            })
+            .collect()
+    }
+
+    fn compile(&self, (sliced, name): (&Sliced, &str)) -> Result<Compiled, CompileError> {
+        let request =
+            CompileRequest { slice: sliced, names: vec![name.to_owned()], arch: &self.arch, options: &self.options };
+        self.gate.compile(&request)
+    }
+
+    fn pair(&self, original: (&Sliced, &str), candidate: (&Sliced, &str), after: &SourceFile, shape: BlockShape) -> Verdict {
+        let before = match self.compile(original) {
+            Ok(compiled) => compiled,
+            Err(error) => return Verdict::NotChecked(format!("the original does not compile by itself: {error}")),
+        };
+        let now = match self.compile(candidate) {
+            Ok(compiled) => compiled,
+            Err(error @ CompileError::Rejected { .. }) => {
+                let mut sources = Sources::default();
+                let file = sources.add(after.clone());
+                let text = sources.get(file).clone();
+                let find = |name: &str| (name == text.name).then_some((file, &text));
+                return Verdict::Fails { problems: error.diagnostics(&find), sources };
+            }
+            Err(error) => return Verdict::NotChecked(format!("the candidate could not be compiled: {error}")),
+        };
+        match (before.kernels.first(), now.kernels.first()) {
+            (Some(a), Some(b)) => Verdict::Compiles(Box::new(compare(&self.arch, (a, shape), (b, shape)))),
+            _ => Verdict::NotChecked("the compiler did not say what the kernel takes".into()),
+        }
+    }
+}
+
+/// Threads per block as the launches or the launch bounds in view say.
+fn block_shape(program: &Program, sources: &Sources, qualified: &str) -> BlockShape {
+    let is_it = |r: &FunctionRef| program.function(*r).qualified == qualified;
+    let kernel = program.kernels().into_iter().find(is_it);
+    let launched = kernel.and_then(|k| {
+        let launches = program.launches_of(k);
+        launches.into_iter().find_map(|l| {
+            let launch = program.launch(l);
+            let caller = program.unit(l.unit).functions.get(launch.caller.0 as usize)?;
+            threads(program, sources, caller, launch.block?)
+        })
+    });
+    let bounds = || {
+        let f = program.function(kernel?);
+        f.bounds.max_threads.as_ref().and_then(|(text, _)| text.trim().parse().ok())
+    };
+    let threads = launched.or_else(bounds).unwrap_or(USUAL_THREADS);
+    BlockShape { threads, dynamic_shared: 0 }
+}
+
+/// The number of threads that a block argument means, where it is a number, a constant, or a `dim3` of those.
+fn threads(program: &Program, sources: &Sources, f: &Function, e: kopt::ir::ExprId) -> Option<u32> {
+    let expr = f.expr(e);
+    let text = sources.slice(expr.span).trim();
+    if let Some(n) = number(program, text) {
+        return Some(n);
+    }
+    if let ExprKind::Var(v) = &expr.kind {
+        let var = f.vars.get(v.0 as usize)?;
+        let declared = sources.slice(var.span);
+        let inside = declared.split_once(['(', '{']).map(|(_, rest)| rest.trim_end_matches([')', '}', ';']));
+        let value = || declared.split_once('=').map(|(_, rest)| rest.trim());
+        return product(program, inside.unwrap_or("")).or_else(|| number(program, value()?));
+    }
+    let inner = text.strip_prefix("dim3")?.trim().trim_start_matches(['(', '{']).trim_end_matches([')', '}']);
+    product(program, inner)
+}
+
+fn product(program: &Program, list: &str) -> Option<u32> {
+    list.split(',').map(|part| number(program, part.trim())).try_fold(1u32, |all, n| all.checked_mul(n?))
+}
+
+fn number(program: &Program, text: &str) -> Option<u32> {
+    if let Ok(n) = text.trim_end_matches(['u', 'U', 'l', 'L']).parse() {
+        return Some(n);
+    }
+    let constant = |u: &kopt::ir::Unit| {
+        let global = u.globals.iter().find(|g| g.name == text).and_then(|g| g.value);
+        global.or_else(|| u.constants.iter().find(|(n, _, _)| n == text).map(|(_, v, _)| *v))
+    };
+    program.units.iter().find_map(constant).and_then(|n| u32::try_from(n).ok())
+}
+
+/// The gate's account of one file, for people.
+pub fn text(arch: &str, checked: &[Checked]) -> String {
+    let mut out = String::new();
+    for c in checked {
+        match &c.verdict {
+            Verdict::Compiles(table) => {
+                out += &format!("compile: {} compiles for {arch}\n", c.kernel);
+                for line in table.text().lines() {
+                    out += &format!("  {line}\n");
+                }
+            }
+            Verdict::NotChecked(why) => out += &format!("compile: {} not checked: {why}\n", c.kernel),
+            Verdict::Fails { .. } => out += &format!("compile: {} does not compile; nothing is written\n", c.kernel),
+        }
+    }
+    out
+}
+
+pub fn json(checked: &[Checked]) -> Vec<Value> {
+    let of = |c: &Checked| match &c.verdict {
+        Verdict::Compiles(table) => json!({ "kernel": c.kernel, "state": "compiles", "table": table }),
+        Verdict::NotChecked(why) => json!({ "kernel": c.kernel, "state": "not-checked", "reason": why }),
+        Verdict::Fails { problems, sources } => {
+            let problems: Vec<Value> = problems.iter().map(|d| json::diagnostic(sources, d)).collect();
+            json!({ "kernel": c.kernel, "state": "fails", "problems": problems })
+        }
+    };
+    checked.iter().map(of).collect()
+}
+
+/// The kernels of one file that changed, each with its counterpart.
+pub fn pairs(changes: &[&kopt::skill::engine::Change], before: &Program, after: &Program, file: FileId) -> BTreeSet<(String, String)> {
+    let kernels = |p: &Program| -> BTreeMap<String, String> {
+        let unit = p.units.iter().find(|u| u.file == file);
+        let of = |f: &Function| (f.qualified.clone(), f.name.clone());
+        unit.map(|u| u.kernels().map(of).collect()).unwrap_or_default()
+    };
+    let (old, new) = (kernels(before), kernels(after));
+    let mut pairs = BTreeSet::new();
+    for change in changes {
+        if !old.contains_key(&change.function) {
+            continue;
+        }
+        pairs.insert((change.function.clone(), change.function.clone()));
+        // A dispatch leaves the original as it is; its counterpart carries the name with something appended.
+        let beside = new.keys().filter(|n| !old.contains_key(*n) && n.starts_with(change.function.as_str()));
+        pairs.extend(beside.map(|n| (change.function.clone(), n.clone())));
+    }
+    let dispatched: BTreeSet<String> = pairs.iter().filter(|(a, b)| a != b).map(|(a, _)| a.clone()).collect();
+    let guarded_only = |k: &String| changes.iter().filter(|c| &c.function == k).all(|c| c.guard.as_ref().is_some_and(|g| g.kind == "dispatch"));
+    pairs.retain(|(a, b)| a != b || !(dispatched.contains(a) && guarded_only(a)));
+    pairs
+}

@@ -1,0 +1,105 @@
+//! One file per command; what they share is in [`options`], [`session`], [`printer`], [`write`] and [`gate`].
+
+mod apply;
+mod cases;
+mod check;
+mod completions;
+mod demo;
+mod doctor;
+mod exit;
+mod explain;
+mod gate;
+mod init;
+mod json;
+mod load;
+mod locked;
+mod new;
+mod options;
+mod output;
+mod printer;
+mod session;
+mod skills;
+mod summary;
+mod toolchain;
+mod why;
+mod write;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use exit::{Exit, Failure};
+use options::Global;
+use printer::Printer;
+
+/// Rewrites CUDA kernels where it can show that the rewrite is sound.
+#[derive(Parser)]
+#[command(name = "kopt", version, about, propagate_version = true, disable_help_subcommand = true)]
+#[command(after_help = "Exit codes: 0 done; 1 findings or nothing changed; 2 usage or configuration; 3 verification failed;\n\
+    4 kernels not modelled (--strict); 5 a required tier is missing; 6 inconclusive. `kopt demo` shows all of it.")]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Say which skills apply, which do not, and why
+    Check(check::Args),
+    /// Rewrite; shows a diff unless told to write
+    Apply(apply::Args),
+    /// Show every condition of a skill at one line
+    Why(why::Args),
+    /// Explain a code, a skill or a predicate
+    Explain(explain::Args),
+    /// List, show, create and test skills
+    Skills(skills::Args),
+    /// Create a skill
+    New(new::Args),
+    /// Write a kopt.toml
+    Init(init::Args),
+    /// Say what is there, and how to mend what is not
+    Doctor(doctor::Args),
+    /// Install or show the compiler for the compile gate
+    Toolchain(toolchain::Args),
+    /// Check, explain, rewrite and compile a bundled kernel
+    Demo(demo::Args),
+    /// Write completions for a shell
+    Completions(completions::Args),
+}
+
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are no errors; a reader that went away is none either.
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { Exit::Usage as u8 } else { Exit::Done as u8 });
+        }
+    };
+    let mut printer = Printer::new(&cli.global);
+    let outcome = run(cli.command, &cli.global, &mut printer);
+    let outcome = outcome.and_then(|exit| printer.finish().map(|()| exit));
+    match outcome {
+        Ok(exit) => ExitCode::from(exit as u8),
+        Err(failure) => ExitCode::from(printer.failure(&failure) as u8),
+    }
+}
+
+fn run(command: Command, global: &Global, printer: &mut Printer) -> Result<Exit, Failure> {
+    match command {
+        Command::Check(args) => check::run(&args, global, printer),
+        Command::Apply(args) => apply::run(&args, global, printer),
+        Command::Why(args) => why::run(&args, global, printer),
+        Command::Explain(args) => explain::run(&args, printer),
+        Command::Skills(args) => skills::run(&args, global, printer),
+        Command::New(args) => new::run(&args, printer),
+        Command::Init(args) => init::run(&args, printer),
+        Command::Doctor(args) => doctor::run(&args, printer),
+        Command::Toolchain(args) => toolchain::run(&args, printer),
+        Command::Demo(args) => demo::run(&args, global, printer),
+        Command::Completions(args) => completions::run(&args, Cli::command(), printer),
+    }
+}

@@ -1,0 +1,93 @@
+//! Asks the driver which GPU is there. Nothing is run on it.
+
+/// What is known of GPUs.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case", tag = "state")]
+pub enum Gpu {
+    /// kopt was built without the feature `gpu`.
+    NotBuilt,
+    /// The driver's library is not there.
+    NoDriver,
+    /// The driver is there and does not answer, or has no device.
+    Silent { reason: String },
+    Found { driver: String, devices: Vec<Device> },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Device {
+    pub name: String,
+    /// `sm_90`.
+    pub arch: String,
+}
+
+impl std::fmt::Display for Gpu {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Gpu::NotBuilt => f.write_str("not asked: kopt was built without the feature `gpu`"),
+            Gpu::NoDriver => f.write_str("no driver: libcuda was not found"),
+            Gpu::Silent { reason } => write!(f, "no GPU: {reason}"),
+            Gpu::Found { driver, devices } => {
+                let list: Vec<String> = devices.iter().map(|d| format!("{} ({})", d.name, d.arch)).collect();
+                write!(f, "{}, driver for CUDA {driver}", list.join(", "))
+            }
+        }
+    }
+}
+
+#[cfg(not(feature = "gpu"))]
+pub fn find() -> Gpu {
+    Gpu::NotBuilt
+}
+
+/// The GPUs that the driver names.
+#[cfg(feature = "gpu")]
+pub fn find() -> Gpu {
+    use cudarc::driver::{result, sys};
+    // Without this test every further call panics where the library is missing.
+    // SAFETY: the call only tries to open the library.
+    if !unsafe { sys::is_culib_present() } {
+        return Gpu::NoDriver;
+    }
+    match ask() {
+        Ok(found) => found,
+        Err(result::DriverError(code)) => Gpu::Silent { reason: format!("{code:?}") },
+    }
+}
+
+#[cfg(feature = "gpu")]
+fn ask() -> Result<Gpu, cudarc::driver::DriverError> {
+    use cudarc::driver::sys::CUdevice_attribute_enum as Attribute;
+    use cudarc::driver::{result, sys};
+    result::init()?;
+    let mut version = 0;
+    // SAFETY: the library is there (the caller looked), and the pointer is valid for the call.
+    unsafe { sys::cuDriverGetVersion(&raw mut version) }.result()?;
+    let mut devices = vec![];
+    for ordinal in 0..result::device::get_count()? {
+        let device = result::device::get(ordinal)?;
+        // SAFETY: `device` was given by the driver.
+        let attribute = |which| unsafe { result::device::get_attribute(device, which) };
+        let major = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+        let minor = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+        devices.push(Device { name: result::device::get_name(device)?, arch: format!("sm_{major}{minor}") });
+    }
+    if devices.is_empty() {
+        return Ok(Gpu::Silent { reason: "the driver lists no device".into() });
+    }
+    Ok(Gpu::Found { driver: format!("{}.{}", version / 1000, version % 1000 / 10), devices })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_state_has_a_name_and_nothing_panics() {
+        assert!(!find().to_string().is_empty());
+        let found = Gpu::Found {
+            driver: "13.0".into(),
+            devices: vec![Device { name: "H200".into(), arch: "sm_90".into() }],
+        };
+        assert_eq!(found.to_string(), "H200 (sm_90), driver for CUDA 13.0");
+    }
+}
