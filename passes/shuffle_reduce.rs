@@ -7,7 +7,7 @@
 //!   __syncthreads();                                    if (t < 32) {
 //! }                                                       float v = sum[t];
 //!                                                         for (int d = s; d > 0; d >>= 1)
-//!                                                           v += __shfl_down_sync(0xffffffffu, v, d);
+//!                                                           { o = __shfl_down_sync(0xffffffffu, v, d); v += o; }
 //!                                                         if (t == 0) sum[t] = v; }
 //!                                                       __syncthreads(); }
 //! ```
@@ -22,9 +22,10 @@
 
 use crate::edit::Editor;
 use crate::edit::builder::type_text;
-use crate::ir::{BinaryOp, ExprKind, Function, Loop, ReductionKind, Step, StmtKind};
+use crate::ir::{BinaryOp, ExprId, ExprKind, Function, Loop, ReductionKind, Step, StmtId, StmtKind, query};
 use crate::pass::{Broken, Pass};
 use crate::skill::engine::{Proof, Site};
+use crate::source::Span;
 
 pub struct ShuffleReduce;
 
@@ -77,7 +78,7 @@ fn upper_levels(site: &Site, k: &Loop, edit: &Editor, indent: &str, inner: &str)
 fn warp_levels(site: &Site, k: &Loop, edit: &mut Editor, i1: &str) -> Result<String, Broken> {
     let f = site.function();
     let r = site.reduction("r")?;
-    let ReductionKind::SharedTree { lane, target, .. } = &r.kind else {
+    let ReductionKind::SharedTree { lane, target, other, .. } = &r.kind else {
         return Err(Broken("the reduction is no shared tree".into()));
     };
     let access = &f.accesses[target.0 as usize];
@@ -92,14 +93,16 @@ fn warp_levels(site: &Site, k: &Loop, edit: &mut Editor, i1: &str) -> Result<Str
     let t = operand(site.text(f.expr(*lane).span), f.kind_of(*lane));
     let cell = site.text(f.expr(access.expr).span);
     let (v, d) = (edit.fresh("lane_value"), edit.fresh("distance"));
-    let moved = format!("__shfl_down_sync(0xffffffffu, {v}, {d})");
-    let combined = combine(&r.spelling, &v, &moved)?;
+    let o = edit.fresh("other_value");
+    let combined = combined(f, r.stmt, access.expr, f.accesses[other.0 as usize].expr, &v, &o, edit)?;
+    let combined = edit.reindent(&combined, edit.indent_of(f.stmt(r.stmt).span), &format!("{i1}{0}{0}", edit.indent_unit()));
     let unit = edit.indent_unit();
     let (i2, i3) = (format!("{i1}{unit}"), format!("{i1}{unit}{unit}"));
     Ok(format!(
         "{i1}if ({t} < {WARP}) {{\n\
          {i2}{elem} {v} = {cell};\n\
-         {i2}for ({ty} {d} = {s}; {d} > 0; {d} {sign}= {amount}) {{\n{i3}{combined};\n{i2}}}\n\
+         {i2}for ({ty} {d} = {s}; {d} > 0; {d} {sign}= {amount}) {{\n\
+         {i3}const {elem} {o} = __shfl_down_sync(0xffffffffu, {v}, {d});\n{i3}{combined}\n{i2}}}\n\
          {i2}if ({t} == 0) {{\n{i3}{cell} = {v};\n{i2}}}\n\
          {i1}}}\n"
     ))
@@ -118,16 +121,30 @@ fn distance<'a>(f: &'a Function, k: &Loop) -> Result<&'a str, Broken> {
     Ok(f.var(induction.var).name.as_str())
 }
 
-/// One step of the reduction as a statement without semicolon, in the source's own spelling. The operand order is that
-/// of the tree (`own op other`), which matters for NaN in comparisons.
-fn combine(spelling: &str, own: &str, other: &str) -> Result<String, Broken> {
-    match spelling {
-        "+=" | "*=" | "&=" | "|=" | "^=" => Ok(format!("{own} {spelling} {other}")),
-        name if name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == ':') && !name.is_empty() => {
-            Ok(format!("{own} = {name}({own}, {other})"))
-        }
-        _ => Err(Broken(format!("the operation `{spelling}` has no shuffle form"))),
+/// The update statement of the tree with its two elements replaced by the lane's own value and that of the other lane:
+/// the same expression, with the operands in the same places.
+fn combined(
+    f: &Function,
+    stmt: StmtId,
+    own: ExprId,
+    other: ExprId,
+    own_name: &str,
+    other_name: &str,
+    edit: &Editor,
+) -> Result<String, Broken> {
+    let span = f.stmt(stmt).span;
+    let mut parts: Vec<(Span, String)> = vec![];
+    for access in f.accesses.iter().filter(|a| span.contains(f.expr(a.expr).span)) {
+        let name = if query::same_expr(f, access.expr, own) {
+            own_name
+        } else if query::same_expr(f, access.expr, other) {
+            other_name
+        } else {
+            return Err(Broken("the update reads a third element".into()));
+        };
+        parts.push((f.expr(access.expr).span, name.to_owned()));
     }
+    edit.rewritten(span, &parts).map_err(|e| Broken(e.to_string()))
 }
 
 /// `text`, in parentheses unless it is a name or a member of one.

@@ -4,6 +4,9 @@ use super::{Assumption, AssumptionKind, Relation, Term};
 use crate::source::Span;
 
 /// Reads one assumption; the error says what is wrong with it.
+/// What a caller can permit beyond equal results.
+pub const PERMISSIONS: &[&str] = &["approximate", "reassociate"];
+
 pub fn parse_assumption(text: &str, span: Option<Span>) -> Result<Assumption, String> {
     let tokens = tokens(text)?;
     let mut reader = Reader { tokens: &tokens, at: 0, depth: 0 };
@@ -109,6 +112,16 @@ impl Reader<'_> {
                     return Err("noalias needs at least two pointers".into());
                 }
                 Ok(AssumptionKind::NoAlias(names))
+            }
+            "permit" => {
+                self.at += 1;
+                self.expect("(")?;
+                let what = self.name()?;
+                self.expect(")")?;
+                if !PERMISSIONS.contains(&what.as_str()) {
+                    return Err(format!("`{what}` is no permission: one of {}", PERMISSIONS.join(", ")));
+                }
+                Ok(AssumptionKind::Permit(what))
             }
             "no_wrap" => {
                 self.at += 1;

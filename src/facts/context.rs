@@ -33,6 +33,8 @@ pub struct Context {
     pub noalias: Vec<(BTreeSet<VarId>, Because)>,
     /// Allocations behind pointer parameters: equal numbers are the same allocation.
     pub allocations: BTreeMap<VarId, (u32, Because)>,
+    /// Permissions of the caller, with the ids of the assumptions that give them.
+    pub permits: BTreeMap<String, String>,
     /// "any launch", or which one.
     pub label: String,
 }
@@ -144,6 +146,7 @@ fn apply(c: &mut Context, f: &Function, a: &Assumption) {
             c.noalias.extend(vars.map(|v| (v, because)));
         }
         AssumptionKind::NoWrap => c.no_wrap = true,
+        AssumptionKind::Permit(what) => _ = c.permits.insert(what.clone(), a.id.clone()),
         AssumptionKind::Complete => {}
     }
 }

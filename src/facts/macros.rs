@@ -1,6 +1,7 @@
 //! The macros of a file, read off its text: what a name may hide.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::because::Because;
 use crate::source::Span;
@@ -8,6 +9,8 @@ use crate::source::Span;
 /// Macro names and the identifiers of their bodies, transitively.
 #[derive(Clone, Debug, Default)]
 pub struct Macros {
+    /// The file they were read from.
+    pub text: Arc<str>,
     bodies: BTreeMap<String, BTreeSet<String>>,
     /// Each definition after the name: parameters and body.
     texts: BTreeMap<String, Vec<String>>,
@@ -82,7 +85,7 @@ impl Macros {
                 bodies.entry(name).or_default().extend(words);
             }
         }
-        Macros { bodies, texts, tested }
+        Macros { text: Arc::from(text), bodies, texts, tested }
     }
 
     /// Whether all definitions of the constant `name` in the text are among `constants`: a branch that was not read may

@@ -136,6 +136,40 @@ fn takes_values(name: &str) -> bool {
     })
 }
 
+/// Methods that leave their object as it was: those of cooperative groups, and the sizes of containers.
+fn keeps_receiver(callee: &str) -> bool {
+    const METHODS: &[&str] = &[
+        "sync",
+        "thread_rank",
+        "num_threads",
+        "size",
+        "group_index",
+        "thread_index",
+        "group_dim",
+        "meta_group_rank",
+        "meta_group_size",
+        "cluster_rank",
+        "num_clusters",
+        "block_rank",
+        "num_blocks",
+        "block_index",
+        "shfl",
+        "shfl_down",
+        "shfl_up",
+        "shfl_xor",
+        "any",
+        "all",
+        "ballot",
+        "numel",
+        "dim",
+        "empty",
+        "stride",
+        "sizes",
+        "strides",
+    ];
+    METHODS.contains(&last_part(callee))
+}
+
 /// The blocks directly inside a statement, in the order of the text.
 pub fn blocks_of(stmt: &Stmt) -> Vec<&Block> {
     match &stmt.kind {
@@ -221,7 +255,8 @@ pub fn writes_of_expr(f: &Function, e: ExprId, known: &Signatures) -> Vec<VarId>
             ExprKind::Call { callee, args, receiver, .. } => {
                 let by_reference = args.iter().enumerate().filter(|(i, _)| known.may_write(callee, *i));
                 found.extend(by_reference.filter_map(|(_, a)| plain_var(f, *a)));
-                found.extend(receiver.and_then(|r| plain_var(f, r)));
+                let changed = receiver.filter(|_| !keeps_receiver(callee));
+                found.extend(changed.and_then(|r| plain_var(f, r)));
             }
             ExprKind::CallValue { args, .. } => found.extend(args.iter().filter_map(|a| plain_var(f, *a))),
             ExprKind::Opaque { children, .. } => found.extend(children.iter().filter_map(|a| plain_var(f, *a))),

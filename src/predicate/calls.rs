@@ -42,10 +42,13 @@ pub(super) fn predicates() -> Vec<Predicate> {
         Predicate {
             name: "error_allowed",
             signature: Signature::new(vec![CALL], Bool, "the contract's tolerance admits the approximation"),
-            eval: |_| Answer::Unknown {
-                reason: "the contract gives no tolerance".into(),
-                at: vec![],
-                next: Some("give `tolerance` in the contract".into()),
+            eval: |q| match q.facts.context.permits.get("approximate") {
+                Some(id) => Answer::yes(crate::facts::Because::assuming(id.clone())),
+                None => Answer::Unknown {
+                    reason: "nobody permitted results of lower accuracy".into(),
+                    at: vec![],
+                    next: Some("assume `permit(approximate)`; `kopt apply --skill` does so for a skill that is named".into()),
+                },
             },
             guard: Guard::None,
             explain: "Whether the caller accepts the error of the approximation.",

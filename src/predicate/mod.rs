@@ -8,6 +8,7 @@ mod calls;
 mod compare;
 mod control;
 mod launch;
+mod loops;
 mod memory;
 mod reduction;
 mod shared;
@@ -95,6 +96,7 @@ pub fn registry() -> &'static Registry {
             shared::predicates(),
             reduction::predicates(),
             launch::predicates(),
+            loops::predicates(),
             calls::predicates(),
         ];
         Registry { predicates: families.into_iter().flatten().map(|p| (p.name, p)).collect() }

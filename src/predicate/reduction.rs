@@ -6,6 +6,7 @@ use super::{Guard, Predicate, Query};
 use crate::facts::{Atom, Because, EventKind, Missing, Poly, Value as Fact};
 use crate::ir::*;
 use crate::skill::vocabulary::{Signature, Surface, SurfaceSet, ValueType};
+use crate::source::Span;
 
 const REDUCTION: ValueType = ValueType::Anchor(SurfaceSet::of(&[Surface::Reduction]));
 const OPS: ValueType = ValueType::Symbol(&["add", "mul", "min", "max", "bit_and", "bit_or", "bit_xor"]);
@@ -33,7 +34,22 @@ pub(super) fn predicates() -> Vec<Predicate> {
             Bool,
             "every step halves the distance, down to 1",
             halving,
-            "The distance starts at a power of two and is halved in every step as long as it is at least 1.",
+            "The distance is halved in every step as long as it is at least 1, whatever it starts at.",
+        ),
+        p(
+            "spans_warp",
+            Bool,
+            "the first step reaches the 32nd element",
+            spans_warp,
+            "The distance starts at half the block (of whole warps, which is asked elsewhere) or at 16 or more, so that the \
+             tree itself touches the 32 elements that the first warp takes over.",
+        ),
+        p(
+            "nothing_else",
+            Bool,
+            "the loop holds the update and the barrier alone",
+            nothing_else,
+            "Apart from the guarded update of one tile, the barrier and the step, the loop does nothing.",
         ),
         p(
             "only_first_read",
@@ -91,8 +107,7 @@ fn lane_is_thread(q: &Query) -> Answer {
                 if v.poly == Poly::atom(Atom::Thread(Axis::X)) {
                     return Ok(Answer::yes(v.because.clone()));
                 }
-                let plain =
-                    v.poly.atoms().iter().all(|a| matches!(a, Atom::Thread(_) | Atom::Block(_) | Atom::BlockDim(_)));
+                let plain = v.poly.atoms().iter().all(|a| matches!(a, Atom::Thread(_) | Atom::Block(_) | Atom::BlockDim(_)));
                 let text = format!("the lane is {}", q.facts.render(&v.poly));
                 if plain {
                     Ok(Answer::no(v.because.clone(), text, vec![(span, "here".into())]))
@@ -118,7 +133,10 @@ fn halving(q: &Query) -> Answer {
             Step::Scale { op: BinaryOp::Div, amount } => constant(amount) == Some(2),
             _ => false,
         };
-        let ends = matches!((i.compare, constant(i.bound)), (Compare::Gt, Some(0)) | (Compare::Ge, Some(1)));
+        let ends = matches!(
+            (i.compare, constant(i.bound)),
+            (Compare::Gt | Compare::Ne, Some(0)) | (Compare::Ge, Some(1))
+        );
         if !halves || !ends {
             return Err(fail("the distance is not halved down to 1 in every step"));
         }
@@ -126,28 +144,125 @@ fn halving(q: &Query) -> Answer {
         if let Some((span, what)) = state.exits.first() {
             return Err(Missing::new(format!("the loop holds {what}")).at(*span, "here").into());
         }
-        let start = i.init.and_then(|e| facts.walked.values.get(&e));
-        let Some((Fact::Int(v), _)) = start else { return Err(fail("where the distance starts is not known")) };
-        let (range, why) = state.before.known.range(&v.poly);
+        Ok(Answer::yes(Because::at(lp.header_span, "halves the distance")))
+    }))
+}
+
+fn spans_warp(q: &Query) -> Answer {
+    settle(reduction(q).and_then(|r| {
+        let facts = q.facts;
+        let lp = facts.function.loops.get(r.id_loop.0 as usize).ok_or_else(|| Answer::unknown("no such loop"))?;
+        let start = start_of(q, r)?;
+        let half = Poly::atom(Atom::BlockDim(Axis::X)).div_floor(2);
+        if half.as_ref() == Some(&start.poly) {
+            return Ok(Answer::yes(start.because));
+        }
+        let (range, why) = facts.loop_state(r.id_loop)?.before.known.range(&start.poly);
+        let because = why.and(&start.because);
         match (range.lo, range.hi) {
-            (Some(lo), Some(hi)) if lo == hi && !v.modular => {
-                let because = why.and(&v.because);
-                if lo > 0 && lo & (lo - 1) == 0 {
-                    Ok(Answer::yes(because))
-                } else {
-                    let text = format!("the distance starts at {lo}, which is no power of two");
-                    Ok(Answer::no(because, text, vec![(lp.header_span, "this loop".into())]))
-                }
+            (Some(lo), _) if lo >= 16 => Ok(Answer::yes(because)),
+            (_, Some(hi)) if hi < 16 => {
+                let text = format!("the distance starts at {hi} at most");
+                Ok(Answer::no(because, text, vec![(lp.header_span, "this loop".into())]))
             }
-            _ => {
-                let m = Missing::new("whether the distance starts at a power of two is not known");
-                Err(m
-                    .at(lp.header_span, "this loop")
-                    .next("assume the block size in the contract: `blockDim.x == 256`")
-                    .into())
-            }
+            _ => Err(Missing::new("whether the distance starts at 16 or more is not known")
+                .at(lp.header_span, "this loop")
+                .next("assume the block size in the contract: `blockDim.x == 256`")
+                .into()),
         }
     }))
+}
+
+/// The distance of the first step: that of the header, or the value the counter enters with.
+fn start_of(q: &Query, r: &Reduction) -> Result<super::value::Number, Answer> {
+    let facts = q.facts;
+    let f = facts.function;
+    let lp = f.loops.get(r.id_loop.0 as usize).ok_or_else(|| Answer::unknown("no such loop"))?;
+    let fail = || Answer::from(Missing::new("where the distance starts is not known").at(lp.header_span, "this loop"));
+    let i = lp.induction.ok_or_else(fail)?;
+    let init = i.init.or_else(|| {
+        // `int s = blockDim.x / 2; while (s > 0) ..`: the declaration counts where nothing else writes the variable.
+        let writes = |s: &&Stmt| match s.kind {
+            StmtKind::Expr(e) => query::written_var(f, target_of(f, e)) == Some(i.var),
+            _ => false,
+        };
+        let outside = f.stmts.iter().filter(writes).filter(|s| !f.stmt(lp.stmt).span.contains(s.span)).count();
+        f.var(i.var).init.filter(|_| outside == 0 && lp.parent.is_none())
+    });
+    match init.and_then(|e| facts.walked.values.get(&e)) {
+        Some((Fact::Int(v), _)) if !v.modular => {
+            Ok(super::value::Number::new(v.poly.clone(), v.because.clone()))
+        }
+        _ => Err(fail()),
+    }
+}
+
+fn target_of(f: &Function, e: ExprId) -> ExprId {
+    match f.kind_of(e) {
+        ExprKind::Assign { target, .. } | ExprKind::Increment { target, .. } => *target,
+        _ => e,
+    }
+}
+
+fn nothing_else(q: &Query) -> Answer {
+    settle(reduction(q).and_then(|r| {
+        let ReductionKind::SharedTree { barrier, guard, .. } = &r.kind else { return Err(not_a_tree(q, r)) };
+        let f = q.facts.function;
+        let lp = f.loops.get(r.id_loop.0 as usize).ok_or_else(|| Answer::unknown("no such loop"))?;
+        let surface = f.barriers.get(barrier.0 as usize).ok_or_else(|| Answer::unknown("no such barrier"))?;
+        let no = |span: Span, why: &str| Ok(Answer::no(Because::nothing(), why, vec![(span, why.to_owned())]));
+        let body = match &f.stmt(lp.stmt).kind {
+            StmtKind::For { init, body, .. } if init.len() <= 1 => body,
+            StmtKind::While { body, .. } => body,
+            _ => return no(lp.header_span, "the loop is neither a plain for nor a while"),
+        };
+        let induction = lp.induction.ok_or_else(|| Answer::unknown("no counter"))?;
+        for stmt in flat(f, body) {
+            let s = f.stmt(stmt);
+            let fine = match &s.kind {
+                StmtKind::If { condition, then, otherwise: None, .. } => {
+                    condition == guard && flat(f, then) == [r.stmt]
+                }
+                StmtKind::Expr(_) if stmt == surface.stmt => true,
+                StmtKind::Expr(e) => query::written_var(f, target_of(f, *e)) == Some(induction.var),
+                StmtKind::Empty | StmtKind::Pragma(_) => true,
+                _ => false,
+            };
+            if !fine {
+                return no(s.span, "this is not part of the tree");
+            }
+        }
+        let distance = f.walk(update_root(f, r.stmt)).into_iter().filter(
+            |e| matches!(f.kind_of(*e), ExprKind::Var(v) if *v == induction.var),
+        );
+        let in_subscript = |e: &ExprId| {
+            f.accesses.iter().any(|a| a.indices.iter().any(|i| f.expr(*i).span.contains(f.expr(*e).span)))
+        };
+        match distance.into_iter().find(|e| !in_subscript(e)) {
+            Some(e) => no(f.expr(e).span, "the distance is used as a value"),
+            None => Ok(Answer::yes(Because::at(lp.header_span, "update and barrier alone"))),
+        }
+    }))
+}
+
+/// The statements of a block with inner braces taken away.
+fn flat(f: &Function, block: &Block) -> Vec<StmtId> {
+    let mut found = vec![];
+    for &stmt in &block.stmts {
+        match &f.stmt(stmt).kind {
+            StmtKind::Block(inner) => found.extend(flat(f, inner)),
+            _ => found.push(stmt),
+        }
+    }
+    found
+}
+
+fn update_root(f: &Function, stmt: StmtId) -> ExprId {
+    match f.stmt(stmt).kind {
+        StmtKind::Expr(e) => e,
+        StmtKind::If { condition, .. } => condition,
+        _ => ExprId(0),
+    }
 }
 
 fn only_first_read(q: &Query) -> Answer {
@@ -182,8 +297,7 @@ fn barrier_each_step(q: &Query) -> Answer {
         if let Some((exit, what)) = state.exits.first() {
             return Err(Missing::new(format!("{what} may skip the barrier")).at(*exit, "here").into());
         }
-        let last_access =
-            facts.events_in(state).filter(|e| matches!(e.kind, EventKind::Access(_))).map(|e| e.seq).max();
+        let last_access = facts.events_in(state).filter(|e| matches!(e.kind, EventKind::Access(_))).map(|e| e.seq).max();
         if last_access.is_none_or(|s| s <= place.seq) {
             Ok(Answer::yes(Because::at(span, "this barrier")))
         } else {

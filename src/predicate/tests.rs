@@ -133,8 +133,11 @@ fn trees() {
         assert_eq!(sure(name, TREE), "true", "{name}");
     }
     assert_eq!(ask(TREE, &[], "op", r, &[]), "add");
-    assert_eq!(ask(TREE, &[], "halving", r, &[]), "unknown", "96 threads would start at 48");
-    assert_eq!(ask(TREE, &["blockDim.x == 96"], "halving", r, &[]).split(' ').next(), Some("false"));
+    assert_eq!(ask(TREE, &[], "halving", r, &[]), "true");
+    assert_eq!(sure("spans_warp", TREE), "true");
+    let fixed = TREE.replace("blockDim.x / 2", "8");
+    assert_eq!(ask(&fixed, &[], "spans_warp", r, &[]), "false");
+    assert_eq!(ask(&TREE.replace("blockDim.x / 2", "n"), &[], "spans_warp", r, &[]), "unknown");
     for (name, from, to) in [
         ("lane_is_thread", "int t = threadIdx.x;", "int t = threadIdx.x + 1;"),
         ("lane_is_thread", "int t = threadIdx.x;", "int t = threadIdx.y;"),

@@ -170,7 +170,7 @@ impl Walk<'_> {
                 let var = f.var(*v);
                 let is_array = matches!(var.ty, Type::Array { .. });
                 let in_memory = matches!(var.kind, VarKind::Shared | VarKind::Global | VarKind::Constant) && !is_array;
-                path.is_memory |= in_memory || matches!(var.ty, Type::Reference(_));
+                path.is_memory |= in_memory || matches!(var.ty, Type::Reference(_)) && !self.names_register(*v, depth);
             }
             ExprKind::Index { base, index } => {
                 path.is_memory = true;
@@ -204,6 +204,14 @@ impl Walk<'_> {
                 path.evaluated.push(e);
             }
         }
+    }
+
+    /// Whether a reference is another name of a variable in a register.
+    fn names_register(&mut self, v: VarId, depth: u32) -> bool {
+        let Some(init) = self.f.var(v).init.filter(|_| depth < 32) else { return false };
+        let mut path = Path::default();
+        self.place(init, &mut path, depth + 32);
+        !path.is_memory && !path.is_indirect && path.base.is_some_and(|b| b != v)
     }
 
     fn step(&mut self, path: &mut Path, pointer: ExprId, index: ExprId) {

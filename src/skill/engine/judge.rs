@@ -63,7 +63,7 @@ impl Judged {
     }
 }
 
-/// Whether a rewrite is expected to pay.
+/// Whether a rewrite is expected to pay; `Expected` lists the effects that the skill names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Payoff {
     Expected(Vec<String>),
@@ -263,18 +263,15 @@ pub fn payoff(skill: &Skill, eval: &Evaluator, bindings: &BTreeMap<String, Bound
 }
 
 fn member_payoff(eval: &Evaluator, about: About) -> Payoff {
-    let mut reasons = vec![];
+    let trends = about.skill.effects.iter().map(|e| format!("{} {}", e.metric.node, e.trend.node));
     let mut unknown = None;
     for condition in &about.skill.pays {
         let because = condition.because.as_ref().map(|b| b.node.clone()).unwrap_or_default();
         match eval.ask(about, &condition.test) {
-            Answer::Known { value: Value::Bool(true), .. } => reasons.push(because),
-            Answer::Known { witness, .. } => {
-                let text = witness.map_or_else(|| crate::skill::print::print_expr(&condition.test), |w| w.text);
-                return Payoff::NotExpected(text);
-            }
+            Answer::Known { value: Value::Bool(true), .. } => {}
+            Answer::Known { .. } => return Payoff::NotExpected(because),
             Answer::Unknown { reason, .. } => unknown = unknown.or(Some(reason)),
         }
     }
-    unknown.map_or(Payoff::Expected(reasons), Payoff::Unknown)
+    unknown.map_or_else(|| Payoff::Expected(trends.collect()), Payoff::Unknown)
 }

@@ -150,7 +150,7 @@ fn places(binding: &Binding, program: &Program, f: &Function, at: FunctionRef) -
                     ReductionKind::SharedTree { .. } => word("shared"),
                 }
             })
-            .map(|(i, r)| of_stmt(Place::Reduction(crate::ir::ReductionId(i)), r.stmt))
+            .map(|(i, r)| of_stmt(Place::Reduction(crate::ir::ReductionId(i)), f.loops[r.id_loop.0 as usize].stmt))
             .collect(),
         Surface::Call => ids(&f.exprs)
             .filter(|(_, e)| match &e.kind {

@@ -52,7 +52,7 @@ fn applies(f: &Finding, result: &SiteResult, payoff: &Payoff, conditions: &[Judg
         SiteResult::Unverified => "conditions hold; what it computes is for the gate to judge".to_owned(),
     };
     let (code, severity, pays) = match payoff {
-        Payoff::Expected(reasons) => (APPLIES, Severity::Help, reasons.join("; ")),
+        Payoff::Expected(effects) => (APPLIES, Severity::Help, format!("expected: {}", effects.join(", "))),
         Payoff::NotExpected(why) => (NOT_PAYING, Severity::Note, format!("not expected to pay: {why}")),
         Payoff::Unknown(why) => (APPLIES, Severity::Help, format!("payoff unknown: {why}")),
     };

@@ -270,7 +270,7 @@ impl<'a> Lower<'a> {
 
     /// `template <Num T>`: a constrained type parameter looks like a value parameter of type `Num`.
     fn is_concept(&self, ty: &Type) -> bool {
-        matches!(ty, Type::Named(n) if self.aliases.get(&format!("concept {n}")).is_some() || n.starts_with("std::"))
+        matches!(ty, Type::Named(n) if self.aliases.contains_key(&format!("concept {n}")) || n.starts_with("std::"))
     }
 
     fn last_name(&self, node: Node<'a>) -> String {

@@ -41,7 +41,7 @@ impl<'a> Lower<'a> {
     }
 
     /// `= e`, `(a, b)` and `{a, b}`.
-    fn initialiser(&mut self, node: Node<'a>, ty: &Type) -> ExprId {
+    pub fn initialiser(&mut self, node: Node<'a>, ty: &Type) -> ExprId {
         let constructs = matches!(ty, Type::Named(_) | Type::Vector { .. } | Type::Param(_));
         match node.kind() {
             "argument_list" => {

@@ -210,6 +210,9 @@ impl<'a> Lower<'a> {
         let Some(op) = binary_op(self.operator(node)) else {
             return self.opaque("operator", node, vec![left, right]);
         };
+        if matches!(op, BinaryOp::Gt | BinaryOp::Ge) {
+            self.suspect_template(node);
+        }
         let (l, r) = (self.type_of(left), self.type_of(right));
         self.add_expr(ExprKind::Binary { op, left, right }, binary_type(op, &l, &r), span)
     }

@@ -124,12 +124,12 @@ impl<'a> Input<'a> {
     pub fn reinterpreting_macro(&self, name: &str) -> Option<String> {
         let m = self.masked.macros.get(name).or_else(|| self.known.get(name)).filter(|m| !m.ambiguous)?;
         let [param] = m.params.as_deref()? else { return None };
-        let body: String = m.body.chars().filter(|c| !c.is_whitespace()).collect();
+        let body: String = m.body.replace("const ", "").chars().filter(|c| !c.is_whitespace()).collect();
         let inner = body.strip_prefix('(').and_then(|b| b.strip_suffix(')')).unwrap_or(&body);
         let at_most = |b: &str| {
-            [format!("*reinterpret_cast<"), format!("*(reinterpret_cast<"), "*(".to_owned()]
+            ["*reinterpret_cast<", "*(reinterpret_cast<", "*("]
                 .iter()
-                .find_map(|p| b.strip_prefix(p.as_str()).map(str::to_owned))
+                .find_map(|p| b.strip_prefix(p).map(str::to_owned))
         };
         let indexed =
             |b: &str| b.strip_suffix("[0]").and_then(|b| b.strip_prefix("reinterpret_cast<")).map(str::to_owned);

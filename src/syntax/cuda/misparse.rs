@@ -32,6 +32,15 @@ impl<'a> Lower<'a> {
         }
     }
 
+    /// `f<(A || B)>(x)` may be read as `(f < (A || B)) > x`. Nobody compares the result of a comparison.
+    pub fn suspect_template(&mut self, comparison: Node<'a>) {
+        let left = field(comparison, "left").filter(|l| l.kind() == "binary_expression");
+        if left.is_some_and(|l| self.operator(l) == "<") {
+            let span = self.span(comparison);
+            self.flaw(FlawKind::SuspectedMisparse, span);
+        }
+    }
+
     /// A `for` condition that is a call with template arguments is a comparison in disguise.
     pub fn check_for_condition(&mut self, condition: ExprId) {
         let function = self.function();
@@ -110,6 +119,50 @@ impl<'a> Lower<'a> {
             }
             _ => None,
         }
+    }
+
+    /// `cg::tile<32> t = f(b);`, with a number as the last template argument, may be read as `(cg::tile < 32) > (t = f(b))`.
+    /// As a statement of its own that can only be a declaration, if `cg::tile` is no variable and `t` is new.
+    pub fn template_declaration(&mut self, statement: Node<'a>, expression: Node<'a>) -> Option<StmtId> {
+        let is = |l: &Self, n: Node<'a>, op: &str| n.kind() == "binary_expression" && l.operator(n) == op;
+        // Of several arguments, the first follows `<` and the last stands before `>`.
+        let (mut first, mut last) = (expression, expression);
+        while first.kind() == "comma_expression" {
+            first = field(first, "left")?;
+        }
+        while last.kind() == "comma_expression" {
+            last = field(last, "right")?;
+        }
+        if !is(self, last, ">") {
+            return None;
+        }
+        let opening = if first == last { field(last, "left")? } else { first };
+        let head = field(opening, "left").filter(|_| is(self, opening, "<"))?;
+        if !matches!(head.kind(), "identifier" | "qualified_identifier") || self.lookup(self.text(head)).is_some() {
+            return None;
+        }
+        let declared = field(last, "right")?;
+        let (name, value) = match declared.kind() {
+            "identifier" => (declared, None),
+            "assignment_expression" if self.operator(declared) == "=" => {
+                (field(declared, "left")?, field(declared, "right"))
+            }
+            "call_expression" => (field(declared, "function")?, field(declared, "arguments")),
+            _ => return None,
+        };
+        if name.kind() != "identifier" || self.lookup(self.text(name)).is_some() {
+            return None;
+        }
+        let close = field(last, "operator")?;
+        let written = self.input.original.get(head.start_byte()..close.end_byte())?;
+        let ty = self.type_by_name(written);
+        let span = self.span(statement);
+        let init = value.map(|v| self.initialiser(v, &ty));
+        let mut var = plain_var(self.text(name), VarKind::Local, ty, span);
+        var.name_span = self.span(name);
+        var.init = init;
+        let var = self.add_var(var);
+        Some(self.add_stmt(StmtKind::Declare { var, init }, span))
     }
 
     /// `T (&s) = e;`, `int (&r)[4] = e;` and `float (*p)[8];` look like a call of the type, or an assignment to one.

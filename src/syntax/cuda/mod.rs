@@ -12,9 +12,11 @@ mod input;
 mod launch;
 mod library;
 mod literal;
+mod loops;
 mod lower;
 mod misparse;
 mod names;
+mod scope;
 mod stmt;
 #[cfg(test)]
 mod tests;

@@ -128,6 +128,20 @@ fn constructors_are_no_function_declarations() {
 }
 
 #[test]
+fn declarations_with_template_arguments_are_no_comparisons() {
+    for (text, ty) in [
+        ("cg::thread_block_tile<32> x = cg::tiled_partition<32>(b)", "cg::thread_block_tile<32>"),
+        ("cg::tile<32> x", "cg::tile<32>"),
+        ("cg::tile<32> x = 3", "cg::tile<32>"),
+        ("lib::pair<4, 8> x(n, 1)", "lib::pair<4, 8>"),
+        ("lib::pair<float, 8> x = n", "lib::pair<float, 8>"),
+        ("tile<32> x = g<32>(n)", "tile<32>"),
+    ] {
+        assert_eq!(local(text), ty, "{text}");
+    }
+}
+
+#[test]
 fn constants_of_the_file_are_evaluated() {
     let u = unit(
         "#define A 4\n#define B (A * 2)\nconstexpr int C = B << 1;\nenum { D = 3, E };\nstatic const size_t F = C / sizeof(int);\n\
@@ -150,6 +164,45 @@ fn a_comparison_in_disguise_is_mended() {
         assert_eq!(f.accesses.len(), 1, "{condition}");
         assert!(matches!(f.kind_of(f.accesses[0].guards[0].expr), ExprKind::Binary { .. }), "{condition}");
     }
+}
+
+#[test]
+fn macros_that_reinterpret_are_seen_through() {
+    for body in [
+        "(reinterpret_cast<float4*>(&(x))[0])",
+        "(reinterpret_cast<const float4 *>(&(x))[0])",
+        "*reinterpret_cast<float4*>(&(x))",
+        "(*(float4 *)(&(x)))",
+    ] {
+        let u =
+            unit(&format!("#define F4(x) {body}\n__global__ void k(float* p, int i) {{ F4(p[4 * i]) = F4(p[i]); }}"));
+        let f = u.kernels().next().expect("one kernel");
+        let seen: Vec<_> = f.accesses.iter().map(|a| (a.mode, a.space, type_text(&a.ty), a.through_cast)).collect();
+        let wide = |mode| (mode, Space::Global, "f32x4".to_owned(), true);
+        assert_eq!(seen, [wide(AccessMode::Store), wide(AccessMode::Load)], "{body}");
+    }
+    // Anything else stays a call, whose argument is touched with an unknown width.
+    let u = unit("#define F4(x) first(x)\n__global__ void k(float* p) { F4(p[0]) = 1; }");
+    let f = u.kernels().next().expect("one kernel");
+    assert_eq!((f.accesses[0].mode, &f.accesses[0].ty), (AccessMode::Store, &Type::Unknown));
+}
+
+#[test]
+fn launches_through_a_local_name_are_those_of_the_kernel() {
+    let u = unit(
+        "template <int N> __global__ void k() {} __global__ void a() {} __global__ void b() {}\n\
+         void h(int n) { auto f = &k<4>; f<<<1, 2>>>(); auto g = a; if (n) g = b; g<<<1, 2>>>(); (*f)<<<1, 2>>>(); }",
+    );
+    let seen: Vec<_> = u.launches.iter().map(|l| (l.callee.as_str(), l.template_args.clone())).collect();
+    let four = || vec!["4".to_owned()];
+    assert_eq!(seen, [("k", four()), ("g", vec![]), ("k", four())], "g may be either and keeps its name");
+}
+
+#[test]
+fn lost_kernels_are_reported() {
+    let u = unit("#define MAKE(n) __global__ void n(float* p) { p[0] = 1; }\nMAKE(a)\n__global__ void b() {}");
+    let codes: Vec<u16> = u.problems.iter().map(|p| p.code.0).filter(|c| *c == 2).collect();
+    assert_eq!((u.kernels().count(), codes), (1, vec![2]));
 }
 
 #[test]

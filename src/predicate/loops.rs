@@ -1,0 +1,130 @@
+//! What taking several iterations of a loop at a time, or copying its body, relies on.
+
+use super::memory::{LOOP, settle};
+use super::value::Answer;
+use super::{Guard, Predicate, Query};
+use crate::facts::{Because, Missing};
+use crate::ir::*;
+use crate::skill::vocabulary::{Signature, ValueType};
+use crate::source::Span;
+use crate::source::tokens::{TokenKind, scan_code};
+
+pub(super) fn predicates() -> Vec<Predicate> {
+    vec![
+        Predicate {
+            name: "counted",
+            signature: Signature::new(vec![LOOP], ValueType::Bool, "counts up by one to a fixed bound"),
+            eval: counted,
+            guard: Guard::None,
+            explain: "A `for` with one counter that starts somewhere, grows by exactly one and ends at `<` or `<=` a bound \
+                      that the loop does not change. Nothing else is declared or stepped in its header.",
+        },
+        Predicate {
+            name: "names_resolved",
+            signature: Signature::new(vec![LOOP], ValueType::Bool, "every use of the counter in the body is in view"),
+            eval: names_resolved,
+            guard: Guard::None,
+            explain: "No macro, lambda or inner declaration in the body hides a use of the counter or means another thing \
+                      by its name, so that a copy of the body can name the next iteration.",
+        },
+    ]
+}
+
+fn counted(q: &Query) -> Answer {
+    settle(q.lp(0).and_then(|id| {
+        q.facts.usable()?;
+        let f = q.facts.function;
+        let k = &f.loops[id.0 as usize];
+        let no = |why: &str| Ok(Answer::no(Because::nothing(), why, vec![(k.header_span, "this loop".into())]));
+        let StmtKind::For { init, step: Some(_), condition: Some(_), .. } = &f.stmt(k.stmt).kind else {
+            return no("it is no `for` with start, condition and step");
+        };
+        let Some(i) = k.induction else { return no("it has no counter that changes in the header alone") };
+        if init.len() != 1 || i.init.is_none() {
+            return no("its header starts not exactly one counter");
+        }
+        if i.step != Step::By(1) {
+            return no("the counter does not grow by one");
+        }
+        if !matches!(i.compare, Compare::Lt | Compare::Le) {
+            return no("it does not count up to a bound");
+        }
+        if query::has_side_effects(f, i.bound) {
+            return no("evaluating the bound has side effects");
+        }
+        Ok(Answer::yes(q.facts.trip(id)?.because))
+    }))
+}
+
+fn names_resolved(q: &Query) -> Answer {
+    settle(q.lp(0).and_then(|id| {
+        q.facts.usable()?;
+        let f = q.facts.function;
+        let k = &f.loops[id.0 as usize];
+        let Some(i) = k.induction else {
+            return Err(Missing::new("the loop has no counter").at(k.header_span, "this loop").into());
+        };
+        if let Some((span, why)) = hidden_use(q, f, k, i.var) {
+            return Ok(Answer::no(Because::nothing(), why.clone(), vec![(span, why)]));
+        }
+        Ok(Answer::yes(unknown_names(q, f, k.body_span)))
+    }))
+}
+
+fn hidden_use(q: &Query, f: &Function, k: &Loop, counter: VarId) -> Option<(Span, String)> {
+    let inside = |e: &&Expr| k.body_span.contains(e.span);
+    let lambda = f.exprs.iter().filter(inside).find(|e| matches!(e.kind, ExprKind::Lambda(_)));
+    if let Some(lambda) = lambda {
+        return Some((lambda.span, "a lambda in the body may use the counter".into()));
+    }
+    let uses: Vec<u32> =
+        f.exprs.iter().filter(inside).filter(|e| matches!(e.kind, ExprKind::Var(v) if v == counter)).map(|e| e.span.start).collect();
+    let name = f.var(counter).name.as_str();
+    let text = q.facts.macros.text.get(k.body_span.range()).unwrap_or("");
+    let mut before = "";
+    for token in scan_code(text) {
+        let word = token.of(text);
+        let at = k.body_span.start + token.start;
+        let span = Span { file: k.body_span.file, start: at, end: at + word.len() as u32 };
+        if token.kind == TokenKind::Directive {
+            return Some((span, "a preprocessor line stands in the body".into()));
+        }
+        if token.kind == TokenKind::Word && ![".", "->", "::"].contains(&before) {
+            if word == name && !uses.contains(&at) {
+                return Some((span, format!("`{name}` is something else than the counter here")));
+            }
+            let mentions = q.facts.macros.mentions(word);
+            if let Some(local) = f.vars.iter().find(|v| mentions.contains(&v.name)) {
+                return Some((span, format!("the macro `{word}` mentions `{}`", local.name)));
+            }
+        }
+        before = word;
+    }
+    None
+}
+
+/// Names and callees in the body that nothing in view defines could be macros of a header.
+fn unknown_names(q: &Query, f: &Function, body: Span) -> Because {
+    let unit = q.facts.unit;
+    let known = |name: &str| {
+        let last = name.rsplit("::").next().unwrap_or(name);
+        query::is_pure_call(last)
+            || unit.functions.iter().any(|g| g.name == last)
+            || unit.constants.iter().any(|c| c.0 == name)
+            || unit.globals.iter().any(|g| g.name == last)
+            || f.template.iter().any(|t| t.name == name)
+            || q.facts.macros.contains(name)
+            || BUILT_IN.iter().any(|p| last.starts_with(p))
+    };
+    let unknown = f.exprs.iter().filter(|e| body.contains(e.span)).find(|e| match &e.kind {
+        ExprKind::Name(name) => !known(name),
+        ExprKind::Call { callee, receiver: None, .. } => !known(callee),
+        _ => false,
+    });
+    unknown.map_or(Because::nothing(), |e| {
+        Because::at(e.span, "nothing in view defines this name").and(&Because::assuming("implicit:constant-names"))
+    })
+}
+
+/// Beginnings of the names of CUDA's own functions.
+const BUILT_IN: &[&str] = &["__", "atomic", "make_", "printf", "tex"];
