@@ -47,7 +47,9 @@ pub(super) fn predicates() -> Vec<Predicate> {
                 None => Answer::Unknown {
                     reason: "nobody permitted results of lower accuracy".into(),
                     at: vec![],
-                    next: Some("assume `permit(approximate)`; `kopt apply --skill` does so for a skill that is named".into()),
+                    next: Some(
+                        "assume `permit(approximate)`; `kopt apply --skill` does so for a skill that is named".into(),
+                    ),
                 },
             },
             guard: Guard::None,

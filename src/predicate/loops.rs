@@ -77,8 +77,13 @@ fn hidden_use(q: &Query, f: &Function, k: &Loop, counter: VarId) -> Option<(Span
     if let Some(lambda) = lambda {
         return Some((lambda.span, "a lambda in the body may use the counter".into()));
     }
-    let uses: Vec<u32> =
-        f.exprs.iter().filter(inside).filter(|e| matches!(e.kind, ExprKind::Var(v) if v == counter)).map(|e| e.span.start).collect();
+    let uses: Vec<u32> = f
+        .exprs
+        .iter()
+        .filter(inside)
+        .filter(|e| matches!(e.kind, ExprKind::Var(v) if v == counter))
+        .map(|e| e.span.start)
+        .collect();
     let name = f.var(counter).name.as_str();
     let text = q.facts.macros.text.get(k.body_span.range()).unwrap_or("");
     let mut before = "";
