@@ -125,6 +125,61 @@ impl Facts<'_> {
         }
     }
 
+    /// Where a macro or a lambda in `k` uses `var` without its name standing in the text of the loop.
+    pub fn hidden_use(&self, k: LoopId, var: VarId) -> Result<Option<Span>, Missing> {
+        self.usable()?;
+        let f = self.function;
+        let lp = f.loops.get(k.0 as usize).ok_or_else(|| Missing::new("no such loop"))?;
+        let name = &f.var(var).name;
+        let whole = f.stmt(lp.stmt).span;
+        if let Some(flaw) = f.flaws.iter().find(|x| whole.overlaps(x.span)) {
+            return Err(Missing::new("this text is not modelled").at(flaw.span, "here"));
+        }
+        let inside = |s: &Span| whole.contains(*s);
+        for e in f.exprs.iter().filter(|e| inside(&e.span)) {
+            match &e.kind {
+                ExprKind::Lambda(g) => {
+                    let captures =
+                        self.unit.functions.get(g.0 as usize).is_none_or(|g| g.vars.iter().any(|v| v.name == *name));
+                    if captures {
+                        return Ok(Some(e.span));
+                    }
+                }
+                ExprKind::Call { callee: word, .. } | ExprKind::Name(word) => {
+                    if self.macros.contains(word) {
+                        if self.macros.mentions(word).contains(name) {
+                            return Ok(Some(e.span));
+                        }
+                    } else if matches!(e.kind, ExprKind::Call { .. }) && !self.is_known_call(word) {
+                        return Err(
+                            Missing::new(format!("whether `{word}` is a macro is not known")).at(e.span, "here")
+                        );
+                    }
+                }
+                ExprKind::Opaque { .. } => return Err(Missing::new("this text is not modelled").at(e.span, "here")),
+                _ => {}
+            }
+        }
+        let odd =
+            |s: &&Stmt| inside(&s.span) && matches!(s.kind, StmtKind::Opaque { .. } | StmtKind::Preprocessor { .. });
+        match f.stmts.iter().find(odd) {
+            Some(s) => Err(Missing::new("this text is not modelled").at(s.span, "here")),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether a name that is called is a function for certain: of the program, or of the library.
+    fn is_known_call(&self, name: &str) -> bool {
+        let last = name.rsplit([':', '.', '>']).next().unwrap_or(name);
+        let own = self.program.units.iter().flat_map(|u| &u.functions).any(|g| g.name == last);
+        own || name.contains("::")
+            || name.contains('.')
+            || super::library::PURE.contains(&last)
+            || super::library::READS.contains(&last)
+            || last.starts_with("__")
+            || last.starts_with("atomic")
+    }
+
     /// Where the tile is used otherwise than by a full subscript.
     pub fn other_use(&self, tile: TileId) -> Result<Option<Span>, Missing> {
         self.usable()?;

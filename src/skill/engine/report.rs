@@ -6,6 +6,7 @@ use super::run::{Rejection, RolledBack};
 use super::survey::{Finding, FindingKind, SiteResult};
 use crate::diag::{Code, Diagnostic, Severity};
 use crate::ir::FlawKind;
+use crate::skill::ast::GuardPolicy;
 use crate::source::Span;
 
 pub const APPLIES: Code = Code(200);
@@ -64,7 +65,7 @@ fn applies(f: &Finding, result: &SiteResult, payoff: &Payoff, conditions: &[Judg
     for judged in conditions {
         let text = match &judged.verdict {
             Verdict::Guarded { code: Some(code), .. } => format!("tested at run time: {}", code.text),
-            Verdict::Guarded { code: None, .. } => format!("remainder loop for: {}", judged.text),
+            Verdict::Guarded { policy: GuardPolicy::Tail, .. } => format!("remainder loop for: {}", judged.text),
             _ => continue,
         };
         if !tests.contains(&text) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::judge::Judged;
-use crate::ir::{Access, Anchor, ExprId, Function, FunctionRef, Launch, Loop, Place, Program, Reduction, SharedTile};
+use crate::ir::{Access, Anchor, ExprId, Function, FunctionRef, Launch, Loop, Place, Program, Reduction, Scalar, SharedTile};
 use crate::pass::Broken;
 use crate::predicate::Value;
 use crate::skill::ast::{GuardPolicy, Skill};
@@ -112,6 +112,14 @@ impl<'a> Site<'a> {
     /// Every launch of the kernel that the program shows.
     pub fn launches(&self) -> Vec<&'a Launch> {
         self.program.launches_of(self.at).into_iter().map(|l| self.program.launch(l)).collect()
+    }
+
+    /// A `let` value that is an element type.
+    pub fn dtype(&self, name: &str) -> Result<Scalar, Broken> {
+        match self.values.get(name) {
+            Some(Value::DType(scalar)) => Ok(*scalar),
+            _ => Err(Broken(format!("`{name}` is no element type here"))),
+        }
     }
 
     /// A `let` value or tunable that is an integer.
