@@ -133,7 +133,8 @@ pub fn compiler(verify: Verify, session: &Session) -> Result<(Option<Gate>, Stri
         return Ok((None, "not run (--verify none)".into()));
     }
     let flags = &session.config.nvcc_flags;
-    let gate = Gate::find(&session.loaded.project.root, &session.include, &session.define, flags, session.arch.as_deref());
+    let gate =
+        Gate::find(&session.loaded.project.root, &session.include, &session.define, flags, session.arch.as_deref());
     match gate {
         Some(gate) => {
             let mut text = format!("{}, {}", gate.toolchain(), gate.arch());
@@ -192,7 +193,8 @@ pub fn show(
         printer.diagnostic(session.sources(), &report::rolled_back(back))?;
     }
     for name in args.skill.iter().filter(|n| !outcome.changes.iter().any(|c| &c.skill == *n)) {
-        let why: Vec<_> = outcome.findings.iter().filter(|f| &f.skill == name && wanted(session, args, f.span)).collect();
+        let why: Vec<_> =
+            outcome.findings.iter().filter(|f| &f.skill == name && wanted(session, args, f.span)).collect();
         for f in why.iter().take(SHOWN) {
             printer.diagnostic(session.sources(), &report::finding(f))?;
         }
@@ -249,11 +251,8 @@ pub fn change_text(change: &Change) -> String {
     };
     text += &format!("  payoff {pays}\n");
     let count = |word: &str| change.conditions.iter().filter(|j| j.verdict.word() == word).count();
-    let counts: Vec<String> = ["proved", "assumed", "guarded"]
-        .iter()
-        .filter(|w| count(w) > 0)
-        .map(|w| format!("{} {w}", count(w)))
-        .collect();
+    let counts: Vec<String> =
+        ["proved", "assumed", "guarded"].iter().filter(|w| count(w) > 0).map(|w| format!("{} {w}", count(w))).collect();
     text += &format!("  conditions: {}\n", counts.join(", "));
     if let Some(guard) = &change.guard {
         text += &format!("  guard: {} on `{}`", guard.kind, guard.condition);
@@ -295,8 +294,7 @@ fn exit(
             exit = Exit::Findings;
         }
     }
-    let unchecked =
-        files.iter().flat_map(|f| &f.checked).any(|c| matches!(c.verdict, gate::Verdict::NotChecked(_)));
+    let unchecked = files.iter().flat_map(|f| &f.checked).any(|c| matches!(c.verdict, gate::Verdict::NotChecked(_)));
     if exit == Exit::Done && args.verify == Verify::Compile && unchecked {
         exit = Exit::Inconclusive;
     }
