@@ -9,7 +9,7 @@ use super::survey::{self, Candidate, Finding, FindingKind, Input, SiteResult};
 use super::{Site, features};
 use crate::contract::Assumptions;
 use crate::edit::{Edit, EditSet};
-use crate::facts::macros_of;
+use crate::facts::{Macros, macros_after, macros_of};
 use crate::ir::{FunctionRef, Program, Unit};
 use crate::skill::ast::{Platform, Skill};
 use crate::source::{FileId, SourceFile, Sources, Span};
@@ -96,6 +96,7 @@ struct State<'r> {
     request: &'r Request<'r>,
     sources: Sources,
     program: Program,
+    macros: Vec<Macros>,
     /// `request.at`, forwarded through the edits so far.
     at: Vec<Span>,
     changes: Vec<Change>,
@@ -121,6 +122,7 @@ pub fn apply(program: &Program, sources: &Sources, request: &Request) -> Result<
         request,
         sources: sources.clone(),
         program: program.clone(),
+        macros: macros_of(program, sources),
         at: request.at.clone(),
         changes: vec![],
         rolled_back: vec![],
@@ -159,8 +161,7 @@ impl State<'_> {
                 assumptions: self.request.assumptions,
                 platform: self.request.platform,
             };
-            let macros = macros_of(&self.program, &self.sources);
-            let analysis = survey::Lazy::new(input, &macros, at);
+            let analysis = survey::Lazy::new(input, &self.macros, at);
             let candidates = survey::judge_all(input, skill, at, &analysis);
             let next = candidates.into_iter().find_map(|c| {
                 let key = self.key(&c);
@@ -261,6 +262,8 @@ impl State<'_> {
         if let Some(slot) = self.program.units.iter_mut().find(|u| u.file == set.file) {
             *slot = unit;
         }
+        let old = std::mem::take(&mut self.macros);
+        self.macros = macros_after(&self.program, &self.sources, old, set.file);
         self.changes.push(change);
         self.remember()
     }
