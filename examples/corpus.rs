@@ -11,15 +11,15 @@ use std::time::Instant;
 use kopt::compile::{
     Cache, CompileGate, CompileRequest, HeaderSource, HeaderText, Sliced, Target, Toolchain, Worker, slice, worker,
 };
-use kopt::contract::Assumptions;
+use kopt::contract::{Assumptions, parse_assumption};
 use kopt::facts::macros_of;
 use kopt::ir::{FunctionRef, Program};
 use kopt::project::{self, Options, Project, Resolver, read_limited};
 use kopt::skill::Library;
 use kopt::skill::ast::{Platform, Skill};
+use kopt::skill::engine::Payoff;
 use kopt::skill::engine::run::{self, Request};
 use kopt::skill::engine::survey::{self, Finding, FindingKind, Input, Lazy};
-use kopt::skill::engine::Payoff;
 use kopt::source::SourceFile;
 use kopt::syntax::cuda::parse_unit;
 use rayon::prelude::*;
@@ -113,7 +113,9 @@ fn folder(dir: &Path, arch: &str, compile: bool) {
     usable(&program);
     let library = Library::built_in().expect("the built-in skills load");
     let skills: Vec<&Skill> = library.iter().map(|s| &s.skill).collect();
-    let assumptions = Assumptions::default();
+    // Naming an approximating skill permits it, as `kopt apply --skill` does.
+    let mut assumptions = Assumptions::default();
+    assumptions.everywhere.extend(parse_assumption("permit(approximate)", None).ok());
     let input = Input {
         program: &program,
         sources: &project.sources,
@@ -141,7 +143,10 @@ fn usable(program: &Program) {
     let lost = program.units.iter().flat_map(|u| &u.problems).filter(|p| p.code == kopt::diag::Code(2)).count();
     let all = kernels.len() + lost;
     let share = 100.0 * usable as f64 / all.max(1) as f64;
-    println!("kernels: lexical {lexical}, modelled {}, reported lost {lost}, usable {usable} ({share:.1} %)", kernels.len());
+    println!(
+        "kernels: lexical {lexical}, modelled {}, reported lost {lost}, usable {usable} ({share:.1} %)",
+        kernels.len()
+    );
 }
 
 fn survey_all(input: Input) -> Vec<Finding> {
@@ -156,7 +161,8 @@ fn survey_all(input: Input) -> Vec<Finding> {
 
 fn compile_all(gate: &Gate, project: &Project, program: &Program) -> BTreeSet<FunctionRef> {
     let kernels = program.kernels();
-    let of = |k: &FunctionRef| gate.compile(project.sources.get(program.unit(k.unit).file), &program.function(*k).qualified);
+    let of =
+        |k: &FunctionRef| gate.compile(project.sources.get(program.unit(k.unit).file), &program.function(*k).qualified);
     let outcomes: Vec<Outcome> = kernels.par_iter().map(of).collect();
     let mut reasons: BTreeMap<String, (usize, BTreeMap<String, usize>)> = BTreeMap::new();
     for (why, text) in outcomes.iter().filter_map(|o| o.as_ref().err()) {
@@ -168,11 +174,16 @@ fn compile_all(gate: &Gate, project: &Project, program: &Program) -> BTreeSet<Fu
     let good = outcomes.iter().filter(|o| o.is_ok()).count();
     let rest = kernels.len() - third;
     let share = 100.0 * good as f64 / rest.max(1) as f64;
-    println!("compile ({}): {good} of {} kernels; {share:.1} % of the {rest} without third-party headers", gate.arch, kernels.len());
+    println!(
+        "compile ({}): {good} of {} kernels; {share:.1} % of the {rest} without third-party headers",
+        gate.arch,
+        kernels.len()
+    );
     for (why, (n, texts)) in &reasons {
         let mut texts: Vec<_> = texts.iter().collect();
         texts.sort_by_key(|t| std::cmp::Reverse(t.1));
-        let top: Vec<String> = texts.iter().take(3).filter(|t| !t.0.is_empty()).map(|(t, n)| format!("{n}: {t}")).collect();
+        let top: Vec<String> =
+            texts.iter().take(3).filter(|t| !t.0.is_empty()).map(|(t, n)| format!("{n}: {t}")).collect();
         println!("  {n:4} {why}  [{}]", top.join(" | "));
     }
     kernels.into_iter().zip(outcomes).filter(|(_, o)| o.is_ok()).map(|(k, _)| k).collect()
@@ -262,9 +273,14 @@ fn apply(
         let (Some(gate), false) = (gate, outcome.changes.is_empty()) else { continue };
         // All kernels of the file: a changed device function reaches others, and a dispatch adds some.
         for k in outcome.program.units.iter().flat_map(|u| u.kernels()) {
-            let before = compiles.iter().find(|r| r.unit == u && program.function(**r).qualified == k.qualified);
+            let compiled = |name: &str| {
+                let is_it = |r: &&FunctionRef| r.unit == u && program.function(**r).qualified == name;
+                compiles.iter().find(is_it).is_some()
+            };
             let added = !unit.kernels().any(|o| o.qualified == k.qualified);
-            if before.is_none() && !added {
+            // A dispatch puts a kernel beside the one whose name it begins with.
+            let origin = || unit.kernels().any(|o| k.qualified.starts_with(&o.qualified) && compiled(&o.qualified));
+            if !(compiled(&k.qualified) || added && origin()) {
                 continue;
             }
             match gate.compile(new, &k.qualified) {
@@ -274,8 +290,16 @@ fn apply(
             }
         }
     }
-    let mut text = format!("rewritten {changes}, taken back {}, kernels that still compile {kept}, broken {}", back.len(), broken.len());
-    for line in broken.iter().map(|b| format!("\n  BROKEN {b}")).chain(back.iter().map(|b| format!("\n  back {}", b.chars().take(200).collect::<String>()))) {
+    let mut text = format!(
+        "rewritten {changes}, taken back {}, kernels that still compile {kept}, broken {}",
+        back.len(),
+        broken.len()
+    );
+    for line in broken
+        .iter()
+        .map(|b| format!("\n  BROKEN {b}"))
+        .chain(back.iter().map(|b| format!("\n  back {}", b.chars().take(200).collect::<String>())))
+    {
         text += &line;
     }
     text

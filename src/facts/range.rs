@@ -54,10 +54,12 @@ impl Known {
         }
         Arc::make_mut(&mut self.nonneg).push((poly, because));
         // Two rounds over all constraints carry a bound through a short chain.
+        let constraints = self.nonneg.clone();
         for _ in 0..2 {
-            for i in 0..self.nonneg.len() {
-                let (p, b) = self.nonneg[i].clone();
-                self.narrow(&p, &b);
+            let before = self.bounds.clone();
+            constraints.iter().for_each(|(p, b)| self.narrow(p, b));
+            if Arc::ptr_eq(&before, &self.bounds) {
+                break;
             }
         }
     }
@@ -106,7 +108,12 @@ impl Known {
 
     pub fn assume_congruent(&mut self, poly: Poly, modulus: i128, residue: i128, because: Because) {
         if modulus > 1 && self.congruent.len() < MAX_CONSTRAINTS {
-            Arc::make_mut(&mut self.congruent).push(Congruence { poly, modulus, residue: residue.rem_euclid(modulus), because });
+            Arc::make_mut(&mut self.congruent).push(Congruence {
+                poly,
+                modulus,
+                residue: residue.rem_euclid(modulus),
+                because,
+            });
         }
     }
 
