@@ -44,7 +44,7 @@ pub fn run(skill: &Skill, gate: Option<&Gate>) -> Vec<Case> {
     examples.chain(refusals).collect()
 }
 
-fn session(skill: &Skill, before: &str, contract: Option<&str>) -> Result<Session, String> {
+pub fn session(skill: &Skill, before: &str, contract: Option<&str>) -> Result<Session, String> {
     let name = format!("{}.cu", skill.name.node);
     let mut session = Session::of_text(&name, before, &Default::default()).map_err(|_| "the library is broken")?;
     if let Some(text) = contract {

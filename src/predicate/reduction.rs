@@ -135,7 +135,9 @@ fn exchangeable(q: &Query) -> Answer {
         let access = f.accesses.get(target.0 as usize).ok_or_else(|| Answer::unknown("no such access"))?;
         let span = f.expr(access.expr).span;
         match &access.ty {
-            Type::Scalar(Scalar::F8) => Err(Missing::new("8-bit floating point is not modelled").at(span, "here").into()),
+            Type::Scalar(Scalar::F8) => {
+                Err(Missing::new("8-bit floating point is not modelled").at(span, "here").into())
+            }
             Type::Scalar(_) | Type::Vector { elem: Scalar::F16 | Scalar::BF16, lanes: 2 } => {
                 Ok(Answer::yes(Because::at(span, "one value")))
             }

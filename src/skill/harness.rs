@@ -38,6 +38,12 @@ pub struct Case {
     /// Largest relative error that still counts as equal; bits must agree when it is absent.
     #[serde(default)]
     pub tolerance: Option<f64>,
+    /// Of an example: the rewrite without the conditions of this name, which must fail.
+    #[serde(default)]
+    pub without: Option<String>,
+    /// Why a refusal may agree all the same: what only a checker of undefined behaviour sees.
+    #[serde(default)]
+    pub over_strict: Option<String>,
 }
 
 /// One argument. Exactly one of `buffer`, `alias` and `value` is given.
