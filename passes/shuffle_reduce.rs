@@ -43,10 +43,8 @@ impl Pass for ShuffleReduce {
         let inner = format!("{indent}{}", edit.indent_unit());
         let tree = upper_levels(site, k, edit, &indent, &inner)?;
         let warp = warp_levels(site, k, edit, &inner)?;
-        if let Some((_, pragma)) = &k.unroll {
-            edit.remove(*pragma);
-        }
-        edit.replace(span, &format!("{{\n{tree}{warp}{inner}__syncthreads();\n{}{indent}}}", spent(f, k, &inner)));
+        let whole = k.unroll.as_ref().map_or(span, |(_, pragma)| pragma.to(span));
+        edit.replace(whole, &format!("{{\n{tree}{warp}{inner}__syncthreads();\n{}{indent}}}", spent(f, k, &inner)));
         Ok(())
     }
 }

@@ -19,7 +19,7 @@
 
 use crate::edit::Editor;
 use crate::edit::builder::vector_name;
-use crate::ir::{Access, AccessMode, Compare, ExprKind, Function, Induction, Loop, Scalar, StmtKind, Type};
+use crate::ir::{Access, AccessMode, Compare, ExprKind, Function, Induction, Loop, Scalar, StmtKind};
 use crate::pass::{Broken, Pass};
 use crate::skill::engine::{Proof, Site};
 use crate::source::Span;
@@ -30,10 +30,9 @@ impl Pass for VectorizeAccess {
     fn rewrite(&self, site: &Site, proof: &Proof, edit: &mut Editor) -> Result<(), Broken> {
         let strip = Strip::new(site, proof, edit)?;
         let text = strip.emit(edit)?;
-        if let Some((_, pragma)) = &strip.k.unroll {
-            edit.remove(*pragma);
-        }
-        edit.replace(strip.span, &text);
+        // A pragma in front of the loop moves to the vector loop.
+        let whole = strip.k.unroll.as_ref().map_or(strip.span, |(_, pragma)| pragma.to(strip.span));
+        edit.replace(whole, &text);
         Ok(())
     }
 }
@@ -290,7 +289,7 @@ fn streams<'a>(site: &'a Site, edit: &mut Editor) -> Result<Vec<Stream<'a>>, Bro
             stream.stored |= stored;
             continue;
         }
-        let Type::Scalar(elem) = access.ty else { return Err(Broken("the access moves no scalar".into())) };
+        let elem = site.dtype("element")?;
         let lanes = 16 / elem.bytes();
         let name = edit.fresh(&format!("{}_{lanes}", f.var(root(access)).name));
         found.push(Stream { name, elem, place, spans: vec![span], loaded, stored });

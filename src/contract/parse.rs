@@ -219,8 +219,19 @@ mod tests {
     #[test]
     fn rejects_what_it_should() {
         for text in [
-            "", "cols", "cols % 0 == 0", "cols % 4 == 5", "aligned(x, 12)", "aligned(x)", "noalias(x)", "n = 4",
-            "n >= 1 junk", "n >= 1; rm", "n >= 99999999999999999999999999999999999999999999", "n <", "(n >= 1",
+            "",
+            "cols",
+            "cols % 0 == 0",
+            "cols % 4 == 5",
+            "aligned(x, 12)",
+            "aligned(x)",
+            "noalias(x)",
+            "n = 4",
+            "n >= 1 junk",
+            "n >= 1; rm",
+            "n >= 99999999999999999999999999999999999999999999",
+            "n <",
+            "(n >= 1",
             "n >= --1",
         ] {
             assert!(parse_assumption(text, None).is_err(), "{text}");

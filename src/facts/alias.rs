@@ -1,9 +1,9 @@
 //! Which memory can be which: roots of addresses that cannot overlap, and how accesses of one root lie to each other.
 
+use super::Facts;
 use super::because::Because;
 use super::poly::{Atom, Poly};
 use super::state::{AccessState, LoopState};
-use super::Facts;
 use crate::ir::*;
 
 /// How two accesses relate over the iterations of a loop.
@@ -105,9 +105,7 @@ impl Facts<'_> {
 
 /// Where `distance + step * m` lies in `(-wb, wa)` for some whole `m`.
 fn overlap(distance: i128, step: i128, wa: i128, wb: i128, because: Because) -> Alias {
-    let meets = |m: i128| {
-        step.checked_mul(m).and_then(|s| s.checked_add(distance)).is_none_or(|d| d > -wb && d < wa)
-    };
+    let meets = |m: i128| step.checked_mul(m).and_then(|s| s.checked_add(distance)).is_none_or(|d| d > -wb && d < wa);
     if step == 0 {
         return if meets(0) { Alias::AtDistance(1, because) } else { Alias::Never(because) };
     }

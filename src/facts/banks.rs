@@ -6,11 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::Facts;
 use super::because::{Because, Fact};
 use super::poly::{Atom, Poly};
 use super::questions::Missing;
 use super::value::Value;
-use super::Facts;
 use crate::ir::*;
 
 const BANKS: i128 = 32;
@@ -51,7 +51,8 @@ impl Facts<'_> {
             ExprKind::Int(v) => Some((*v, Because::nothing())),
             ExprKind::Cast { operand, ty: Type::Scalar(s), .. } if s.is_integer() => {
                 let (v, b) = self.constant_expr(*operand, depth + 1)?;
-                (super::value::type_range(*s).lo <= Some(v) && Some(v) <= super::value::type_range(*s).hi).then_some((v, b))
+                (super::value::type_range(*s).lo <= Some(v) && Some(v) <= super::value::type_range(*s).hi)
+                    .then_some((v, b))
             }
             ExprKind::Var(v) if f.var(*v).is_constexpr || f.var(*v).is_const => {
                 let var = f.var(*v);
@@ -64,9 +65,15 @@ impl Facts<'_> {
             ExprKind::Name(n) => {
                 let mut macros = self.unit.constants.iter().filter(|(m, ..)| m == n);
                 if let Some((_, v, span)) = macros.next() {
-                    return macros.all(|(_, o, _)| o == v).then(|| (*v, Because::at(*span, format!("`{n}`"))));
+                    let one = macros.all(|(_, o, _)| o == v) && self.macros.is_settled(n, &self.unit.constants);
+                    let because = Because::at(*span, format!("`{n}`")).and(&self.macros.reservation(n));
+                    return one.then_some((*v, because));
                 }
-                let mut hits = self.unit.globals.iter().filter(|g| (g.name == *n || g.qualified == *n) && (g.is_const || g.is_constexpr));
+                let mut hits = self
+                    .unit
+                    .globals
+                    .iter()
+                    .filter(|g| (g.name == *n || g.qualified == *n) && (g.is_const || g.is_constexpr));
                 match (hits.next(), hits.next()) {
                     (Some(g), None) => Some((g.value?, Because::at(g.span, format!("`{n}`")))),
                     _ => None,
@@ -146,7 +153,9 @@ impl Facts<'_> {
         let mut offset = Poly::zero();
         let mut pitch = width;
         for (n, (index, extent)) in a.indices.iter().zip(extents).enumerate().rev() {
-            let Some((Value::Int(v), _)) = self.walked.values.get(index) else { return Err(fail("a subscript is not known")) };
+            let Some((Value::Int(v), _)) = self.walked.values.get(index) else {
+                return Err(fail("a subscript is not known"));
+            };
             if v.modular {
                 return Err(fail("a subscript is not known"));
             }
@@ -163,9 +172,9 @@ impl Facts<'_> {
         let mut warp = 0;
         while warp < threads {
             let lanes: Vec<i128> = (warp..threads.min(warp + 32)).collect();
-            let bytes = self.lane_bytes(&offset, &lanes, shape, width, &state.place.known).ok_or_else(|| {
-                fail("lanes of one warp differ by something that is not a constant")
-            })?;
+            let bytes = self
+                .lane_bytes(&offset, &lanes, shape, width, &state.place.known)
+                .ok_or_else(|| fail("lanes of one warp differ by something that is not a constant"))?;
             worst = worst.max(degree(&bytes, width));
             warp += 32;
         }

@@ -7,9 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::because::Because;
+use super::interval::Interval;
 use super::macros::Macros;
 use super::poly::{Atom, Poly};
-use super::range::{Interval, Known};
+use super::range::Known;
 use super::state::Walked;
 use super::value::{Value, type_range};
 use super::walk::{Walker, scalar_of};
@@ -45,12 +46,7 @@ pub struct Contexts {
     pub visible: Vec<Context>,
 }
 
-pub fn contexts(
-    program: &Program,
-    kernel: FunctionRef,
-    assumptions: &[&Assumption],
-    macros: &[Macros],
-) -> Contexts {
+pub fn contexts(program: &Program, kernel: FunctionRef, assumptions: &[&Assumption], macros: &[Macros]) -> Contexts {
     let f = program.function(kernel);
     let mut general = base(f, assumptions);
     general.label = "any launch".into();
@@ -67,7 +63,7 @@ pub fn contexts(
         context.because = closure.clone().and(&Because::at(launch.span, "launched here"));
         context.label = "this launch".into();
         let caller = program.unit(r.unit).functions.get(launch.caller.0 as usize);
-        instantiate(&mut context, program, r.unit, f, &launch.template_args, caller);
+        instantiate(&mut context, program, r.unit, f, &launch.template_args, caller, macros);
         host_facts(&mut context, program, r, f, macros);
         visible.push(context);
     }
@@ -77,7 +73,7 @@ pub fn contexts(
                 let mut context = general.clone();
                 context.because = closure.clone().and(&Because::at(*span, "instantiated here"));
                 context.label = "this instantiation".into();
-                instantiate(&mut context, program, u as u32, f, args, None);
+                instantiate(&mut context, program, u as u32, f, args, None, macros);
                 visible.push(context);
             }
         }
@@ -90,8 +86,7 @@ fn base(f: &Function, assumptions: &[&Assumption]) -> Context {
     let mut c = Context::default();
     let block = Because::assuming("standing:block-limit");
     let grid = Because::assuming("standing:grid-limit");
-    for (axis, threads, blocks) in
-        [(Axis::X, 1024, i128::from(i32::MAX)), (Axis::Y, 1024, 65535), (Axis::Z, 64, 65535)]
+    for (axis, threads, blocks) in [(Axis::X, 1024, i128::from(i32::MAX)), (Axis::Y, 1024, 65535), (Axis::Z, 64, 65535)]
     {
         c.known.bound(Atom::BlockDim(axis), Interval::new(1, threads), block.clone());
         c.known.bound(Atom::Thread(axis), Interval::new(0, threads - 1), block.clone());
@@ -216,6 +211,7 @@ fn instantiate(
     f: &Function,
     args: &[String],
     caller: Option<&Function>,
+    macros: &[Macros],
 ) {
     // A name that the caller declares itself is not the one of file scope.
     let own = |text: &str| {
@@ -232,7 +228,8 @@ fn instantiate(
             continue;
         }
         if p.value_type.is_some() {
-            if let Some(v) = constant(program.unit(unit), text) {
+            if let Some((v, why)) = constant(program.unit(unit), macros.get(unit as usize), text) {
+                c.because.join(&why);
                 c.values.insert(p.name.clone(), v);
                 let atom = Poly::atom(Atom::Name(p.name.clone()));
                 let because = c.because.clone();
@@ -245,23 +242,29 @@ fn instantiate(
     }
 }
 
-fn constant(unit: &Unit, text: &str) -> Option<i128> {
-    let text = text.trim().trim_start_matches('(').trim_end_matches(')').trim();
+fn constant(unit: &Unit, macros: Option<&Macros>, text: &str) -> Option<(i128, Because)> {
+    let text = text.trim();
     match text {
-        "true" => return Some(1),
-        "false" => return Some(0),
+        "true" => return Some((1, Because::nothing())),
+        "false" => return Some((0, Because::nothing())),
         _ => {}
     }
     if let Ok(v) = text.trim_end_matches(['u', 'U', 'l', 'L']).parse() {
-        return Some(v);
+        return Some((v, Because::nothing()));
     }
-    let mut macros = unit.constants.iter().filter(|(n, ..)| n == text).map(|(_, v, _)| *v);
-    if let Some(v) = macros.next() {
-        return macros.all(|o| o == v).then_some(v);
+    let mut values = unit.constants.iter().filter(|(n, ..)| n == text).map(|(_, v, _)| *v);
+    if let Some(v) = values.next() {
+        let macros = macros?;
+        let one = values.all(|o| o == v) && macros.is_settled(text, &unit.constants);
+        return one.then(|| (v, macros.reservation(text)));
     }
-    let mut globals = unit.globals.iter().filter(|g| g.qualified == text && (g.is_const || g.is_constexpr));
+    if macros.is_none_or(|m| m.contains(text)) {
+        return None;
+    }
+    let last = text.rsplit("::").next().unwrap_or(text);
+    let mut globals = unit.globals.iter().filter(|g| g.name == last && (g.is_const || g.is_constexpr));
     match (globals.next(), globals.next()) {
-        (Some(g), None) => g.value,
+        (Some(g), None) => g.value.map(|v| (v, Because::at(g.span, format!("`{text}`")))),
         _ => None,
     }
 }
@@ -293,10 +296,9 @@ fn host_facts(c: &mut Context, program: &Program, r: LaunchRef, f: &Function, ma
         return;
     }
     let because = c.because.clone().and(&state.because);
-    for (dims, make) in [
-        (&state.block, Atom::BlockDim as fn(Axis) -> Atom),
-        (&state.grid, Atom::GridDim as fn(Axis) -> Atom),
-    ] {
+    for (dims, make) in
+        [(&state.block, Atom::BlockDim as fn(Axis) -> Atom), (&state.grid, Atom::GridDim as fn(Axis) -> Atom)]
+    {
         let Some(dims) = dims else { continue };
         for (axis, poly) in [Axis::X, Axis::Y, Axis::Z].into_iter().zip(dims) {
             if let Some(v) = poly.as_constant().filter(|v| *v >= 1) {

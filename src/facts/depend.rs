@@ -1,10 +1,10 @@
 //! Dependences that stand in the way of moving an access over neighbouring iterations, and uses of a shared tile.
 
+use super::Facts;
 use super::alias::Alias;
 use super::because::Because;
 use super::questions::Missing;
 use super::state::{Event, EventKind};
-use super::Facts;
 use crate::ir::*;
 use crate::source::Span;
 
@@ -80,7 +80,9 @@ impl Facts<'_> {
         let (a, sa) = self.access(id)?;
         let (b, sb) = self.access(other)?;
         let f = self.function;
-        let spans = || vec![(f.expr(a.expr).span, "this access".to_owned()), (f.expr(b.expr).span, "meets this one".to_owned())];
+        let spans = || {
+            vec![(f.expr(a.expr).span, "this access".to_owned()), (f.expr(b.expr).span, "meets this one".to_owned())]
+        };
         if a.mode == AccessMode::Load && b.mode == AccessMode::Load && !sb.is_volatile {
             return Ok(Ok(Because::nothing()));
         }
@@ -107,16 +109,75 @@ impl Facts<'_> {
             }
             Alias::Unknown(why) => {
                 let names = match (&sa.pointer, &sb.pointer) {
-                    (Some(p), Some(q)) if p.root != q.root => Some((f.var(p.root).name.clone(), f.var(q.root).name.clone())),
+                    (Some(p), Some(q)) if p.root != q.root => {
+                        Some((f.var(p.root).name.clone(), f.var(q.root).name.clone()))
+                    }
                     _ => None,
                 };
                 let m = Missing { reason: why, at: spans(), next: None };
                 Err(match names {
-                    Some((x, y)) => m.next(format!("declare both `__restrict__`, or assume `noalias({x}, {y})` in the contract")),
+                    Some((x, y)) => {
+                        m.next(format!("declare both `__restrict__`, or assume `noalias({x}, {y})` in the contract"))
+                    }
                     None => m,
                 })
             }
         }
+    }
+
+    /// Where a macro or a lambda in `k` uses `var` without its name standing in the text of the loop.
+    pub fn hidden_use(&self, k: LoopId, var: VarId) -> Result<Option<Span>, Missing> {
+        self.usable()?;
+        let f = self.function;
+        let lp = f.loops.get(k.0 as usize).ok_or_else(|| Missing::new("no such loop"))?;
+        let name = &f.var(var).name;
+        let whole = f.stmt(lp.stmt).span;
+        if let Some(flaw) = f.flaws.iter().find(|x| whole.overlaps(x.span)) {
+            return Err(Missing::new("this text is not modelled").at(flaw.span, "here"));
+        }
+        let inside = |s: &Span| whole.contains(*s);
+        for e in f.exprs.iter().filter(|e| inside(&e.span)) {
+            match &e.kind {
+                ExprKind::Lambda(g) => {
+                    let captures =
+                        self.unit.functions.get(g.0 as usize).is_none_or(|g| g.vars.iter().any(|v| v.name == *name));
+                    if captures {
+                        return Ok(Some(e.span));
+                    }
+                }
+                ExprKind::Call { callee: word, .. } | ExprKind::Name(word) => {
+                    if self.macros.contains(word) {
+                        if self.macros.mentions(word).contains(name) {
+                            return Ok(Some(e.span));
+                        }
+                    } else if matches!(e.kind, ExprKind::Call { .. }) && !self.is_known_call(word) {
+                        return Err(
+                            Missing::new(format!("whether `{word}` is a macro is not known")).at(e.span, "here")
+                        );
+                    }
+                }
+                ExprKind::Opaque { .. } => return Err(Missing::new("this text is not modelled").at(e.span, "here")),
+                _ => {}
+            }
+        }
+        let odd =
+            |s: &&Stmt| inside(&s.span) && matches!(s.kind, StmtKind::Opaque { .. } | StmtKind::Preprocessor { .. });
+        match f.stmts.iter().find(odd) {
+            Some(s) => Err(Missing::new("this text is not modelled").at(s.span, "here")),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether a name that is called is a function for certain: of the program, or of the library.
+    fn is_known_call(&self, name: &str) -> bool {
+        let last = name.rsplit([':', '.', '>']).next().unwrap_or(name);
+        let own = self.program.units.iter().flat_map(|u| &u.functions).any(|g| g.name == last);
+        own || name.contains("::")
+            || name.contains('.')
+            || super::library::PURE.contains(&last)
+            || super::library::READS.contains(&last)
+            || last.starts_with("__")
+            || last.starts_with("atomic")
     }
 
     /// Where the tile is used otherwise than by a full subscript.
@@ -128,7 +189,8 @@ impl Facts<'_> {
         if self.macros.any_mentions(name) {
             return Err(Missing::new(format!("a macro mentions `{name}`")).at(f.var(t.var).name_span, "this tile"));
         }
-        let captured = |g: &&Function| g.id != f.id && g.vars.iter().any(|v| v.kind == VarKind::Captured && v.name == *name);
+        let captured =
+            |g: &&Function| g.id != f.id && g.vars.iter().any(|v| v.kind == VarKind::Captured && v.name == *name);
         if let Some(g) = self.unit.functions.iter().find(captured) {
             return Ok(Some(g.span));
         }
@@ -177,12 +239,19 @@ impl Facts<'_> {
                 ExprKind::CallValue { .. } | ExprKind::InitList(_) => false,
                 _ => true,
             })
-            && !f.vars.iter().any(|v| matches!(v.ty, Type::Reference(_)) && v.init.is_some_and(|i| f.walk(i).contains(&at)))
+            && !f
+                .vars
+                .iter()
+                .any(|v| matches!(v.ty, Type::Reference(_)) && v.init.is_some_and(|i| f.walk(i).contains(&at)))
     }
 
     fn takes_values(&self, call: ExprId) -> bool {
-        let scope =
-            super::effects::Scope { program: self.program, unit: self.unit, function: self.function, macros: self.macros };
+        let scope = super::effects::Scope {
+            program: self.program,
+            unit: self.unit,
+            function: self.function,
+            macros: self.macros,
+        };
         use super::effects::CallEffect::*;
         matches!(scope.call_effect(call), Pure | Reads)
     }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::library::{PURE, READS, STANDARD_NAMES};
 use super::macros::Macros;
 use crate::ir::*;
 use crate::source::Span;
@@ -37,31 +38,6 @@ pub struct Scope<'a> {
     pub macros: &'a Macros,
 }
 
-const PURE: &[&str] = &[
-    "min", "max", "fminf", "fmaxf", "fmin", "fmax", "abs", "fabs", "fabsf", "sqrt", "sqrtf", "rsqrt", "rsqrtf", "exp",
-    "expf", "exp2f", "exp2", "exp10f", "log", "logf", "log2f", "log2", "log10f", "log1pf", "log1p", "expm1f", "sin",
-    "sinf", "cos", "cosf", "tan", "tanf", "tanh", "tanhf", "sinh", "sinhf", "cosh", "coshf", "asinf", "acosf", "atanf",
-    "atan2f", "atan2", "pow", "powf", "erf", "erff", "erfc", "erfcf", "floor", "floorf", "ceil", "ceilf", "round",
-    "roundf", "rint", "rintf", "trunc", "truncf", "fma", "fmaf", "fmod", "fmodf", "hypotf", "cbrtf", "isnan", "isinf",
-    "__expf", "__exp10f", "__logf", "__log2f", "__log10f", "__sinf", "__cosf", "__tanf", "__powf", "__fdividef",
-    "__frcp_rn", "__fsqrt_rn", "__frsqrt_rn", "__fmaf_rn", "__fadd_rn", "__fmul_rn", "__fsub_rn", "__fdiv_rn",
-    "__saturatef", "__popc", "__popcll", "__clz", "__clzll", "__ffs", "__ffsll", "__brev", "__byte_perm", "__mul24",
-    "__umul24", "__mulhi", "__umulhi", "__dp4a", "__vadd4", "__float2half", "__float2half_rn", "__half2float",
-    "__float2bfloat16", "__bfloat162float", "__float2int_rn", "__float2int_rd", "__int2float_rn", "__float_as_int",
-    "__int_as_float", "__float_as_uint", "__uint_as_float", "__hadd", "__hsub", "__hmul", "__hdiv", "__hfma", "__hmax",
-    "__hmin", "__hadd2", "__hmul2", "__hfma2", "__floats2half2_rn", "__half22float2", "__float22half2_rn",
-    "__low2float", "__high2float", "make_float2", "make_float3", "make_float4", "make_int2", "make_int3", "make_int4",
-    "make_uint2", "make_uint4", "make_double2", "make_half2", "__builtin_expect", "signbit", "copysignf", "numeric_limits",
-    "__shfl_sync", "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync", "__ballot_sync", "__any_sync", "__all_sync",
-    "__activemask", "__match_any_sync", "__reduce_add_sync", "__reduce_max_sync", "__reduce_min_sync", "__assume",
-    "clock", "clock64", "sizeof", "dim3",
-];
-
-/// Pure functions whose value may differ between threads though their arguments do not.
-pub const VARYING: &[&str] = &["__activemask", "clock", "clock64", "__match_any_sync"];
-
-const READS: &[&str] = &["__ldg", "__ldca", "__ldcg", "__ldcs", "__ldlu", "__ldcv", "tex1Dfetch", "tex2D", "tex1D"];
-
 const MAX_CALL_DEPTH: u32 = 6;
 
 impl Scope<'_> {
@@ -78,7 +54,11 @@ impl Scope<'_> {
         let ExprKind::Call { callee, receiver, .. } = f.kind_of(id) else { return CallEffect::Anything };
         let name = callee.rsplit("::").next().unwrap_or(callee);
         if self.macros.contains(name) {
-            return if self.macros.is_plain(name, PURE) { CallEffect::Pure } else { CallEffect::Anything };
+            return if self.macros.is_plain(name, PURE, &|n| self.is_variable(f, n)) {
+                CallEffect::Pure
+            } else {
+                CallEffect::Anything
+            };
         }
         if receiver.is_some() {
             return CallEffect::Unknown;
@@ -86,7 +66,11 @@ impl Scope<'_> {
         let known: Vec<&Function> =
             self.program.units.iter().flat_map(|u| &u.functions).filter(|g| g.name == name).collect();
         if !known.is_empty() {
-            return known.iter().map(|g| self.summary(g, depth + 1)).max_by_key(|e| rank(*e)).unwrap_or(CallEffect::Anything);
+            return known
+                .iter()
+                .map(|g| self.summary(g, depth + 1))
+                .max_by_key(|e| rank(*e))
+                .unwrap_or(CallEffect::Anything);
         }
         if f.atomics.iter().any(|a| a.expr == id) || name.starts_with("atomic") {
             return CallEffect::Atomic;
@@ -112,9 +96,10 @@ impl Scope<'_> {
         // A reference parameter or a pointer written through would change what the caller sees.
         let by_reference = g.params.iter().any(|p| matches!(g.var(*p).ty, Type::Reference(ref r) if !r.is_const));
         let odd = g.stmts.iter().any(|s| matches!(s.kind, StmtKind::Asm { .. } | StmtKind::Opaque { .. }));
-        let writes = g.accesses.iter().any(|a| {
-            a.mode != AccessMode::Load && !(a.space == Space::Local && g.var(a.base).kind == VarKind::Local)
-        });
+        let writes = g
+            .accesses
+            .iter()
+            .any(|a| a.mode != AccessMode::Load && !(a.space == Space::Local && g.var(a.base).kind == VarKind::Local));
         let stores = g.exprs.iter().any(|e| match &e.kind {
             ExprKind::Assign { target, .. } | ExprKind::Increment { target, .. } => match root_of(g, *target) {
                 Some((v, _)) => !matches!(g.var(v).kind, VarKind::Local | VarKind::Param) || g.var(v).is_static,
@@ -140,6 +125,12 @@ impl Scope<'_> {
         if worst == CallEffect::Anything { CallEffect::Unknown } else { worst }
     }
 
+    /// A variable of plain type that a macro may read by name.
+    fn is_variable(&self, f: &Function, name: &str) -> bool {
+        let mut named = f.vars.iter().filter(|v| v.name == name).peekable();
+        named.peek().is_some() && named.all(|v| matches!(v.ty, Type::Scalar(_) | Type::Pointer(_)))
+    }
+
     /// Whether `name` is certainly no macro with side effects.
     pub fn is_plain_name(&self, name: &str) -> bool {
         let last = name.rsplit("::").next().unwrap_or(name);
@@ -147,7 +138,7 @@ impl Scope<'_> {
             return true;
         }
         if self.macros.contains(last) {
-            return self.macros.is_plain(last, PURE);
+            return self.macros.is_plain(last, PURE, &|n| self.is_variable(self.function, n));
         }
         name.contains("::")
             || self.function.template.iter().any(|t| t.name == name)
@@ -229,20 +220,22 @@ impl Scope<'_> {
 
     fn writes_of(&self, id: ExprId, found: &mut Writes) {
         match self.function.kind_of(id) {
-            ExprKind::Assign { target, .. } | ExprKind::Increment { target, .. } => match root(self.function, *target) {
-                Root::Var(v, true) => *found.vars.entry(v).or_default() += 1,
-                // A member or a lane of a variable: the variable changes in a way that is not counted.
-                Root::Var(v, false) => *found.vars.entry(v).or_default() += 2,
-                Root::Memory => {}
-                // `(c ? a : b) = 1`, `(a = 1) += 2`.
-                Root::Unknown => {
-                    for e in self.function.walk(*target) {
-                        if let ExprKind::Var(v) = self.function.kind_of(e) {
-                            *found.vars.entry(*v).or_default() += 2;
+            ExprKind::Assign { target, .. } | ExprKind::Increment { target, .. } => {
+                match root(self.function, *target) {
+                    Root::Var(v, true) => *found.vars.entry(v).or_default() += 1,
+                    // A member or a lane of a variable: the variable changes in a way that is not counted.
+                    Root::Var(v, false) => *found.vars.entry(v).or_default() += 2,
+                    Root::Memory => {}
+                    // `(c ? a : b) = 1`, `(a = 1) += 2`.
+                    Root::Unknown => {
+                        for e in self.function.walk(*target) {
+                            if let ExprKind::Var(v) = self.function.kind_of(e) {
+                                *found.vars.entry(*v).or_default() += 2;
+                            }
                         }
                     }
                 }
-            },
+            }
             ExprKind::Call { args, .. } => match self.call_effect(id) {
                 CallEffect::Anything => self.macro_writes(id, found),
                 CallEffect::Unknown => self.handed_over(args, found),
@@ -250,12 +243,17 @@ impl Scope<'_> {
                 CallEffect::Pure if self.is_macro_call(id) => {
                     let inner = args.iter().flat_map(|a| self.function.walk(*a));
                     let effects = inner.filter(|e| {
-                        matches!(self.function.kind_of(*e), ExprKind::Assign { .. } | ExprKind::Increment { .. } | ExprKind::Call { .. })
+                        matches!(
+                            self.function.kind_of(*e),
+                            ExprKind::Assign { .. } | ExprKind::Increment { .. } | ExprKind::Call { .. }
+                        )
                     });
                     for e in effects {
-                        found.vars.extend(self.function.walk(e).into_iter().filter_map(|v| match self.function.kind_of(v) {
-                            ExprKind::Var(v) => Some((*v, 2)),
-                            _ => None,
+                        found.vars.extend(self.function.walk(e).into_iter().filter_map(|v| {
+                            match self.function.kind_of(v) {
+                                ExprKind::Var(v) => Some((*v, 2)),
+                                _ => None,
+                            }
                         }));
                     }
                 }
@@ -381,12 +379,6 @@ impl Scope<'_> {
         }
     }
 }
-
-/// Names that the CUDA and C headers define as plain constants.
-const STANDARD_NAMES: &[&str] = &[
-    "INFINITY", "NAN", "FLT_MAX", "FLT_MIN", "FLT_EPSILON", "DBL_MAX", "DBL_MIN", "DBL_EPSILON", "INT_MAX", "INT_MIN",
-    "UINT_MAX", "M_PI", "CUDART_INF_F", "CUDART_INF", "HUGE_VALF", "HUGE_VAL", "SIZE_MAX", "nullptr", "NULL", "CUDART_PI_F",
-];
 
 fn rank(e: CallEffect) -> u8 {
     match e {

@@ -9,7 +9,13 @@ const ALLOCATORS: &[&str] = &["cudaMalloc", "cudaMallocManaged", "cudaMallocAsyn
 
 /// The variable whose own allocation `arg` points to: a local pointer that exactly one allocation call fills and that
 /// nothing else can change.
-pub fn allocation(program: &Program, unit: &Unit, host: &Function, macros: &Macros, arg: ExprId) -> Option<(VarId, Because)> {
+pub fn allocation(
+    program: &Program,
+    unit: &Unit,
+    host: &Function,
+    macros: &Macros,
+    arg: ExprId,
+) -> Option<(VarId, Because)> {
     let v = bare(host, arg)?;
     let var = host.var(v);
     let plain = var.kind == VarKind::Local && matches!(var.ty, Type::Pointer(_)) && !var.is_static;
@@ -29,7 +35,9 @@ pub fn allocation(program: &Program, unit: &Unit, host: &Function, macros: &Macr
                 Root::Unknown => return None,
                 _ => {}
             },
-            ExprKind::AddressOf(inner) if matches!(root(host, *inner), Root::Var(w, _) if w == v) => taken.push(ExprId(i as u32)),
+            ExprKind::AddressOf(inner) if matches!(root(host, *inner), Root::Var(w, _) if w == v) => {
+                taken.push(ExprId(i as u32))
+            }
             ExprKind::Call { callee, args, .. } => {
                 let name = callee.rsplit("::").next().unwrap_or(callee);
                 let by_value = name.starts_with("cuda") || matches!(name, "free" | "printf");
@@ -37,7 +45,10 @@ pub fn allocation(program: &Program, unit: &Unit, host: &Function, macros: &Macr
                     return None;
                 }
             }
-            ExprKind::Opaque { .. } | ExprKind::CallValue { .. } | ExprKind::InitList(_) | ExprKind::Construct { .. } => {
+            ExprKind::Opaque { .. }
+            | ExprKind::CallValue { .. }
+            | ExprKind::InitList(_)
+            | ExprKind::Construct { .. } => {
                 if host.walk(ExprId(i as u32)).iter().any(|e| *host.kind_of(*e) == ExprKind::Var(v)) {
                     return None;
                 }
@@ -45,9 +56,10 @@ pub fn allocation(program: &Program, unit: &Unit, host: &Function, macros: &Macr
             _ => {}
         }
     }
-    let bound = host.vars.iter().any(|o| {
-        matches!(o.ty, Type::Reference(_) | Type::Auto) && o.init.is_some_and(|e| bare(host, e) == Some(v))
-    });
+    let bound = host
+        .vars
+        .iter()
+        .any(|o| matches!(o.ty, Type::Reference(_) | Type::Auto) && o.init.is_some_and(|e| bare(host, e) == Some(v)));
     let [address] = taken.as_slice() else { return None };
     let call = host.exprs.iter().enumerate().find(|(_, e)| match &e.kind {
         ExprKind::Call { callee, args, receiver: None, .. } => {

@@ -3,6 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::because::Because;
+use crate::source::Span;
+
 /// Macro names and the identifiers of their bodies, transitively.
 #[derive(Clone, Debug, Default)]
 pub struct Macros {
@@ -11,13 +14,44 @@ pub struct Macros {
     bodies: BTreeMap<String, BTreeSet<String>>,
     /// Each definition after the name: parameters and body.
     texts: BTreeMap<String, Vec<String>>,
+    /// Names that are tested by `#ifdef`, `#ifndef` or `defined(..)`: the command line may define them otherwise.
+    tested: BTreeSet<String>,
 }
 
 /// Redefining one of these means that the text does not say what it seems to.
 const RESERVED: &[&str] = &[
-    "int", "float", "double", "unsigned", "signed", "long", "short", "char", "bool", "void", "const", "if", "else", "for",
-    "while", "do", "return", "break", "continue", "switch", "case", "static", "threadIdx", "blockIdx", "blockDim",
-    "gridDim", "size_t", "half", "float4", "goto", "volatile", "auto",
+    "int",
+    "float",
+    "double",
+    "unsigned",
+    "signed",
+    "long",
+    "short",
+    "char",
+    "bool",
+    "void",
+    "const",
+    "if",
+    "else",
+    "for",
+    "while",
+    "do",
+    "return",
+    "break",
+    "continue",
+    "switch",
+    "case",
+    "static",
+    "threadIdx",
+    "blockIdx",
+    "blockDim",
+    "gridDim",
+    "size_t",
+    "half",
+    "float4",
+    "goto",
+    "volatile",
+    "auto",
 ];
 
 impl Macros {
@@ -25,10 +59,15 @@ impl Macros {
     pub fn read(text: &str) -> Macros {
         let mut bodies: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut tested = BTreeSet::new();
         let mut lines = text.lines();
         while let Some(line) = lines.next() {
             let Some(rest) = line.trim_start().strip_prefix('#') else { continue };
-            let Some(rest) = rest.trim_start().strip_prefix("define") else { continue };
+            let directive = rest.trim_start();
+            if directive.starts_with("if") || directive.starts_with("elif") {
+                tested.extend(identifiers(directive).into_iter().skip(1));
+            }
+            let Some(rest) = directive.strip_prefix("define") else { continue };
             if !rest.starts_with([' ', '\t']) {
                 continue;
             }
@@ -46,7 +85,31 @@ impl Macros {
                 bodies.entry(name).or_default().extend(words);
             }
         }
-        Macros { text: Arc::from(text), bodies, texts }
+        Macros { text: Arc::from(text), bodies, texts, tested }
+    }
+
+    /// Whether all definitions of the constant `name` in the text are among `constants`: a branch that was not read may
+    /// define it otherwise.
+    pub fn is_settled(&self, name: &str, constants: &[(String, i128, Span)]) -> bool {
+        let read = constants.iter().filter(|(n, ..)| n == name).count();
+        self.texts.get(name).is_none_or(|t| t.len() <= read)
+    }
+
+    /// The assumption on which the value of a constant rests that the command line may set.
+    pub fn reservation(&self, name: &str) -> Because {
+        if self.tested.contains(name) { Because::assuming("implicit:default-macros") } else { Because::nothing() }
+    }
+
+    /// Whether a definition of `name` has an unsigned number in it.
+    pub fn is_unsigned(&self, name: &str) -> bool {
+        let number = |t: &String| {
+            let mut words = t.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+            words.any(|w| {
+                w.starts_with(|c: char| c.is_ascii_digit())
+                    && w.to_ascii_lowercase().trim_end_matches('l').ends_with('u')
+            }) || ["unsigned", "size_t", "sizeof", "uint"].iter().any(|w| t.contains(w))
+        };
+        self.texts.get(name).is_some_and(|texts| texts.iter().any(number))
     }
 
     pub fn contains(&self, name: &str) -> bool {
@@ -67,26 +130,47 @@ impl Macros {
         found
     }
 
-    /// Whether every definition of `name` is an arithmetic expression over its parameters, numbers, other such macros and
-    /// calls of `pure` functions: no assignment, no statement, no address, no subscript, no other name.
-    pub fn is_plain(&self, name: &str, pure: &[&str]) -> bool {
-        self.plain_within(name, pure, 0)
+    /// Whether every definition of `name` is an expression that writes nothing: over its parameters, numbers, `names`,
+    /// other such macros and calls of `pure` functions; no assignment, no statement, no address, no subscript.
+    pub fn is_plain(&self, name: &str, pure: &[&str], names: &dyn Fn(&str) -> bool) -> bool {
+        self.plain_within(name, pure, names, 0)
     }
 
-    fn plain_within(&self, name: &str, pure: &[&str], depth: u32) -> bool {
+    fn plain_within(&self, name: &str, pure: &[&str], names: &dyn Fn(&str) -> bool, depth: u32) -> bool {
         let Some(texts) = self.texts.get(name).filter(|_| depth < 8) else { return false };
         texts.iter().all(|text| {
             let (params, body) = match text.strip_prefix('(').and_then(|t| t.split_once(')')) {
                 Some((params, body)) => (identifiers(params), body),
                 None => (vec![], text.as_str()),
             };
-            let code = ["==", "<=", ">=", "!=", "&&"].iter().fold(body.to_owned(), |t, op| t.replace(op, " , "));
-            let odd = code.contains("++") || code.contains("--") || code.contains(|c: char| "=;{}[]&#\"'\\.~@$`".contains(c) && c != '.');
-            !odd && identifiers(&strip_numbers(&code)).iter().all(|w| {
-                params.contains(w)
-                    || ["int", "unsigned", "float", "long", "sizeof", "size_t", "double", "bool"].contains(&w.as_str())
-                    || (pure.contains(&w.as_str()) && !self.contains(w))
-                    || self.plain_within(w, pure, depth + 1)
+            let mut code = ["==", "<=", ">=", "!=", "&&"].iter().fold(body.to_owned(), |t, op| t.replace(op, " , "));
+            for cast in TYPES {
+                code = code.replace(&format!("({cast})"), " ");
+            }
+            if code.contains("++") || code.contains("--") || code.contains(|c: char| "=;{}[]&#\"'\\~@$`".contains(c)) {
+                return false;
+            }
+            let tokens = tokens(&strip_numbers(&code));
+            tokens.iter().enumerate().all(|(n, t)| {
+                let called = tokens.get(n + 1).is_some_and(|next| next == "(");
+                if !t.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+                    // `(f)(x)` is a call, `a.f` and `a->f` are members.
+                    return !(t == ")" && called) && t != ".";
+                }
+                match (params.contains(t), called) {
+                    (true, called) => !called,
+                    (false, _) if TYPES.contains(&t.as_str()) || t == "sizeof" => true,
+                    (false, true) => {
+                        pure.contains(&t.as_str()) && !self.contains(t) || self.plain_within(t, pure, names, depth + 1)
+                    }
+                    (false, false) => {
+                        if self.contains(t) {
+                            self.plain_within(t, pure, names, depth + 1)
+                        } else {
+                            names(t)
+                        }
+                    }
+                }
             })
         })
     }
@@ -101,6 +185,24 @@ impl Macros {
         let reserved = RESERVED.iter().copied();
         reserved.chain(names).find(|n| self.contains(n)).map(str::to_owned)
     }
+}
+
+const TYPES: &[&str] = &["int", "unsigned", "float", "long", "size_t", "double", "bool"];
+
+/// Words and single other characters.
+fn tokens(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = vec![];
+    let mut in_word = false;
+    for c in text.chars() {
+        let word = c.is_ascii_alphanumeric() || c == '_';
+        match found.last_mut() {
+            Some(last) if word && in_word => last.push(c),
+            _ if !c.is_whitespace() => found.push(c.to_string()),
+            _ => {}
+        }
+        in_word = word;
+    }
+    found
 }
 
 /// Blanks what starts like a number, with its suffix.
@@ -137,13 +239,19 @@ mod tests {
         let m = Macros::read(
             "#define SQ(x) ((x) * (x))\n#define UP(a, b) (((a) + (b) - 1) / (b))\n#define LN 0x1Fu\n#define TWO SQ(2.0f)\n\
              #define SET(x) (x = 1)\n#define INC(x) x++\n#define AT(i) data[i]\n#define REF(x) (&x)\n#define HID(x) (x + i)\n\
-             #define CALL(x) f(x)\n#define MX(a) fmaxf(a, 0.f)\n#define TWICE 1\n#define TWICE j++\n#define SELF SELF\n",
+             #define CALL(x) f(x)\n#define MX(a) fmaxf(a, 0.f)\n#define TWICE 1\n#define TWICE j++\n#define SELF SELF\n\
+             #define APPLY(f, x) f(x)\n#define APPLY2(f, x) (f)(x)\n#define MEMBER(a) a.next\n#define CAST(x) ((float)(x))\n\
+             #define HIDCALL(x) i(x)\n",
         );
-        for name in ["SQ", "UP", "LN", "TWO", "MX"] {
-            assert!(m.is_plain(name, pure), "{name}");
+        let none = |_: &str| false;
+        for name in ["SQ", "UP", "LN", "TWO", "MX", "CAST"] {
+            assert!(m.is_plain(name, pure, &none), "{name}");
         }
-        for name in ["SET", "INC", "AT", "REF", "HID", "CALL", "TWICE", "SELF", "missing"] {
-            assert!(!m.is_plain(name, pure), "{name}");
+        assert!(m.is_plain("HID", pure, &|n| n == "i"));
+        assert!(!m.is_plain("HIDCALL", pure, &|n| n == "i"));
+        for name in ["SET", "INC", "AT", "REF", "HID", "CALL", "TWICE", "SELF", "APPLY", "APPLY2", "MEMBER", "missing"]
+        {
+            assert!(!m.is_plain(name, pure, &none), "{name}");
         }
     }
 

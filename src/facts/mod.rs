@@ -5,14 +5,23 @@
 //! questions about one such walk. Whatever is not modelled is unknown.
 
 pub mod alias;
+mod arith;
 pub mod banks;
 mod because;
+mod call;
 pub mod context;
 mod depend;
+mod divide;
 mod effects;
 mod eval;
 mod host;
+mod induction;
+mod interval;
+mod join;
+mod library;
+mod loops;
 mod macros;
+mod place;
 mod poly;
 mod questions;
 mod range;
@@ -27,10 +36,11 @@ pub use alias::Alias;
 pub use because::{Because, Fact};
 pub use context::Context;
 pub use effects::CallEffect;
+pub use interval::Interval;
 pub use macros::Macros;
 pub use poly::{Atom, Poly, function, gcd};
 pub use questions::{Missing, Trip};
-pub use range::{Congruence, Interval, Known};
+pub use range::{Congruence, Known};
 pub use state::{AccessState, Event, EventKind, LaunchState, LoopState, Place, Walked};
 pub use value::{Formula, IntValue, PointerValue, Truth, Value};
 

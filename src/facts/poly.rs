@@ -356,7 +356,10 @@ mod tests {
         let i = t().add(&Poly::atom(Atom::Block(Axis::X))).unwrap();
         let whole = i.div_floor(4).unwrap().scale(4).unwrap();
         assert_eq!(whole.add(&i.mod_floor(4).unwrap()).unwrap(), i);
-        assert_eq!(i.scale(8).unwrap().offset(9).unwrap().div_floor(4).unwrap(), i.scale(2).unwrap().offset(2).unwrap());
+        assert_eq!(
+            i.scale(8).unwrap().offset(9).unwrap().div_floor(4).unwrap(),
+            i.scale(2).unwrap().offset(2).unwrap()
+        );
     }
 
     #[test]

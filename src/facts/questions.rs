@@ -117,7 +117,9 @@ impl<'a> Facts<'a> {
         };
         match elements {
             Some(e) => Ok(Fact::new(e, bytes.because)),
-            None => Err(Missing::new("the step is not a whole number of elements of known size").at(span, "this access")),
+            None => {
+                Err(Missing::new("the step is not a whole number of elements of known size").at(span, "this access"))
+            }
         }
     }
 

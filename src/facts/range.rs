@@ -3,80 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::because::Because;
-use super::poly::{Atom, Poly, gcd};
+use super::divide::{as_congruence, is_residue, remainder_is};
+use super::interval::Interval;
+use super::poly::{Atom, Poly};
 use super::value::Formula;
 use crate::ir::Axis;
-
-/// Integers from `lo` to `hi`, either end open where it is `None`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Interval {
-    pub lo: Option<i128>,
-    pub hi: Option<i128>,
-}
-
-impl Interval {
-    pub const ALL: Interval = Interval { lo: None, hi: None };
-
-    pub fn new(lo: i128, hi: i128) -> Interval {
-        Interval { lo: Some(lo), hi: Some(hi) }
-    }
-
-    pub fn at_least(lo: i128) -> Interval {
-        Interval { lo: Some(lo), hi: None }
-    }
-
-    pub fn point(v: i128) -> Interval {
-        Interval::new(v, v)
-    }
-
-    pub fn within(self, outer: Interval) -> bool {
-        let lo = outer.lo.is_none_or(|o| self.lo.is_some_and(|s| s >= o));
-        let hi = outer.hi.is_none_or(|o| self.hi.is_some_and(|s| s <= o));
-        lo && hi
-    }
-
-    pub fn meet(self, other: Interval) -> Interval {
-        let lo = match (self.lo, other.lo) {
-            (Some(a), Some(b)) => Some(a.max(b)),
-            (a, b) => a.or(b),
-        };
-        let hi = match (self.hi, other.hi) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
-        Interval { lo, hi }
-    }
-
-    pub fn plus(self, other: Interval) -> Interval {
-        let add = |a: Option<i128>, b: Option<i128>| a?.checked_add(b?);
-        Interval { lo: add(self.lo, other.lo), hi: add(self.hi, other.hi) }
-    }
-
-    pub fn times(self, factor: i128) -> Interval {
-        let m = |v: Option<i128>| v?.checked_mul(factor);
-        match factor {
-            0 => Interval::point(0),
-            f if f > 0 => Interval { lo: m(self.lo), hi: m(self.hi) },
-            _ => Interval { lo: m(self.hi), hi: m(self.lo) },
-        }
-    }
-
-    /// All products of a value of each.
-    pub fn product(self, other: Interval) -> Interval {
-        if let (Some(a), Some(b), Some(c), Some(d)) = (self.lo, self.hi, other.lo, other.hi) {
-            let corners = [a.checked_mul(c), a.checked_mul(d), b.checked_mul(c), b.checked_mul(d)];
-            let Some(all) = corners.into_iter().collect::<Option<Vec<_>>>() else { return Interval::ALL };
-            return Interval { lo: all.iter().min().copied(), hi: all.iter().max().copied() };
-        }
-        match (self.lo, other.lo) {
-            (Some(a), Some(b)) if a >= 0 && b >= 0 => {
-                let hi = self.hi.zip(other.hi).and_then(|(x, y)| x.checked_mul(y));
-                Interval { lo: a.checked_mul(b), hi }
-            }
-            _ => Interval::ALL,
-        }
-    }
-}
 
 /// `poly` leaves `residue` when divided by `modulus`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,12 +21,12 @@ pub struct Congruence {
 /// What holds at one place of the text. Atoms never change, so what holds stays true on the path.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    bounds: BTreeMap<Atom, (Interval, Because)>,
-    nonneg: Vec<(Poly, Because)>,
-    congruent: Vec<Congruence>,
-    equal: Vec<(Poly, Because)>,
-    nonzero: Vec<(Poly, Because)>,
-    choices: Vec<(Vec<Formula>, Because)>,
+    pub(super) bounds: BTreeMap<Atom, (Interval, Because)>,
+    pub(super) nonneg: Vec<(Poly, Because)>,
+    pub(super) congruent: Vec<Congruence>,
+    pub(super) equal: Vec<(Poly, Because)>,
+    pub(super) nonzero: Vec<(Poly, Because)>,
+    pub(super) choices: Vec<(Vec<Formula>, Because)>,
 }
 
 const MAX_CONSTRAINTS: usize = 200;
@@ -127,7 +58,7 @@ impl Known {
         }
     }
 
-    fn narrow(&mut self, poly: &Poly, because: &Because) {
+    pub(super) fn narrow(&mut self, poly: &Poly, because: &Because) {
         for (m, c) in poly.terms() {
             let [atom] = m else { continue };
             let Some(own) = Poly::atom(atom.clone()).scale(c) else { continue };
@@ -197,22 +128,7 @@ impl Known {
         single.or_else(|| self.choices.iter().find(|(parts, _)| parts.contains(&failed)).map(|(_, b)| b))
     }
 
-    /// Why `divisor` does not divide `poly`: a residue that is known, or a test that failed.
-    pub fn prove_not_divides(&self, divisor: i128, poly: &Poly) -> Option<Because> {
-        if let Some((r, why)) = self.residue(divisor, poly) {
-            return (r != 0).then_some(why);
-        }
-        for (p, why) in &self.nonzero {
-            let Some((inner, modulus, residue)) = as_congruence(p) else { continue };
-            // modulus does not divide inner - residue; if divisor divided poly = inner - residue, so would modulus.
-            if divisor % modulus == 0 && inner.offset(-residue).is_some_and(|i| i == *poly) {
-                return Some(why.clone());
-            }
-        }
-        None
-    }
-
-    fn atom_range(&self, atom: &Atom) -> (Interval, Because) {
+    pub(super) fn atom_range(&self, atom: &Atom) -> (Interval, Because) {
         let (mut range, mut because) = self.bounds.get(atom).cloned().unwrap_or_default();
         let own = match atom {
             Atom::Iter(_) => Interval::at_least(0),
@@ -229,7 +145,7 @@ impl Known {
         (range, because)
     }
 
-    fn function_range(&self, name: &str, args: &[Poly], because: &mut Because) -> Interval {
+    pub(super) fn function_range(&self, name: &str, args: &[Poly], because: &mut Because) -> Interval {
         let mut of = |p: &Poly| {
             let (r, b) = self.range(p);
             because.join(&b);
@@ -264,7 +180,9 @@ impl Known {
                 _ => Interval::ALL,
             },
             ("quot", [a, b]) => match (of(a), of(b)) {
-                (Interval { lo: Some(l), hi }, d) if l >= 0 && d.lo.is_some_and(|v| v >= 1) => Interval { lo: Some(0), hi },
+                (Interval { lo: Some(l), hi }, d) if l >= 0 && d.lo.is_some_and(|v| v >= 1) => {
+                    Interval { lo: Some(0), hi }
+                }
                 _ => Interval::ALL,
             },
             ("rem", [a, b]) => match (of(a), of(b)) {
@@ -277,7 +195,7 @@ impl Known {
         }
     }
 
-    fn range_of_terms(&self, poly: &Poly) -> (Interval, Because) {
+    pub(super) fn range_of_terms(&self, poly: &Poly) -> (Interval, Because) {
         let mut sum = Interval::point(0);
         let mut because = Because::nothing();
         for (m, c) in poly.terms() {
@@ -334,7 +252,7 @@ impl Known {
         self.search(poly, SEARCH_DEPTH, &mut budget)
     }
 
-    fn search(&self, poly: &Poly, depth: u32, budget: &mut u32) -> Option<Because> {
+    pub(super) fn search(&self, poly: &Poly, depth: u32, budget: &mut u32) -> Option<Because> {
         let (range, because) = self.range(poly);
         if range.lo.is_some_and(|lo| lo >= 0) {
             return Some(because);
@@ -361,7 +279,7 @@ impl Known {
     }
 
     /// `inner - d*q >= 0` and `d*q + d - 1 - inner >= 0` for each quotient in `poly`.
-    fn quotient_constraints(&self, poly: &Poly) -> Vec<(Poly, Because)> {
+    pub(super) fn quotient_constraints(&self, poly: &Poly) -> Vec<(Poly, Because)> {
         let mut found = vec![];
         let mut from: Vec<Atom> = poly.factors().into_iter().collect();
         from.extend(self.nonneg.iter().flat_map(|(q, _)| q.factors()));
@@ -403,192 +321,6 @@ impl Known {
         }
         self.prove_positive(poly).or_else(|| self.prove_positive(&poly.neg()?))
     }
-
-    /// Why `divisor` divides `poly`.
-    pub fn prove_divides(&self, divisor: i128, poly: &Poly) -> Option<Because> {
-        self.residue(divisor, poly).and_then(|(r, why)| (r == 0).then_some(why))
-    }
-
-    /// `poly mod divisor` where it is one known value, and why.
-    pub fn residue(&self, divisor: i128, poly: &Poly) -> Option<(i128, Because)> {
-        if divisor <= 0 {
-            return None;
-        }
-        let mut because = Because::nothing();
-        let mut reduced = self.unwrap_words(divisor, poly)?;
-        // Known values and residues of single atoms.
-        for atom in reduced.factors() {
-            let Some((modulus, residue, why)) = self.atom_residue(&atom, divisor) else { continue };
-            // atom = modulus * fresh + residue. Only what the modulus leaves of the divisor matters, so the fresh part
-            // is named after the atom and cannot be confused with another.
-            let fresh = Poly::atom(Atom::Fun("part".into(), vec![Poly::atom(atom.clone()), Poly::constant(modulus)]));
-            let value = fresh.scale(modulus)?.offset(residue)?;
-            reduced = substitute_factor(&reduced, &atom, &value)?;
-            because.join(&why);
-        }
-        // Then congruences of whole expressions.
-        for step in 0..8 {
-            let rest = reduce(&reduced, divisor)?;
-            if let Some(c) = rest.as_constant() {
-                return Some((c.rem_euclid(divisor), because));
-            }
-            let before = rest.clone();
-            reduced = rest;
-            for known in &self.congruent {
-                if known.modulus % divisor != 0 && gcd(known.modulus, divisor) == 1 {
-                    continue;
-                }
-                if let Some(next) = cancel(&reduced, known, divisor) {
-                    reduced = reduce(&next, divisor)?;
-                    because.join(&known.because);
-                }
-            }
-            if reduced == before || step == 7 {
-                return reduced.as_constant().map(|c| (c.rem_euclid(divisor), because));
-            }
-        }
-        None
-    }
-
-    /// A value modulo 2^32 is congruent to what was wrapped, as long as the divisor is a power of two up to that.
-    fn unwrap_words(&self, divisor: i128, poly: &Poly) -> Option<Poly> {
-        if divisor & (divisor - 1) != 0 || divisor > 1 << 32 {
-            return Some(poly.clone());
-        }
-        let mut current = poly.clone();
-        for _ in 0..4 {
-            let wrapped = current.factors().into_iter().find_map(|a| match &a {
-                Atom::Fun(name, args) if name == "wrap.u32" => args.first().cloned().map(|inner| (a.clone(), inner)),
-                _ => None,
-            });
-            let Some((atom, inner)) = wrapped else { break };
-            current = substitute_factor(&current, &atom, &inner)?;
-        }
-        Some(current)
-    }
-
-    /// A modulus and residue known for one atom, the most useful for `divisor`.
-    fn atom_residue(&self, atom: &Atom, divisor: i128) -> Option<(i128, i128, Because)> {
-        let (range, why) = self.atom_range(atom);
-        if let (Some(lo), Some(hi)) = (range.lo, range.hi)
-            && lo == hi
-        {
-            return Some((divisor, lo.rem_euclid(divisor), why));
-        }
-        let mut best: Option<(i128, i128, Because)> = None;
-        for c in self.congruent.iter().filter(|c| c.poly.as_atom() == Some(atom)) {
-            let useful = gcd(c.modulus, divisor);
-            if useful > best.as_ref().map_or(1, |b| gcd(b.0, divisor)) {
-                best = Some((c.modulus, c.residue, c.because.clone()));
-            }
-        }
-        best
-    }
-}
-
-/// Replaces `atom` where it is a factor, leaving quotients and functions that contain it alone.
-fn substitute_factor(poly: &Poly, atom: &Atom, value: &Poly) -> Option<Poly> {
-    poly.map_atoms(&|a| match a {
-        a if a == atom => Some(value.clone()),
-        other => Some(Poly::atom(other.clone())),
-    })
-}
-
-/// Drops whole multiples of `divisor`.
-fn reduce(poly: &Poly, divisor: i128) -> Option<Poly> {
-    let mut rest = Poly::zero();
-    for (m, c) in poly.terms() {
-        let mut term = Poly::constant(c.rem_euclid(divisor));
-        for a in m {
-            term = term.mul(&Poly::atom(a.clone()))?;
-        }
-        rest = rest.add(&term)?;
-    }
-    Some(rest)
-}
-
-/// Takes a multiple of a known congruence away so that one product vanishes modulo `divisor`.
-fn cancel(poly: &Poly, known: &Congruence, divisor: i128) -> Option<Poly> {
-    for (m, c) in known.poly.terms() {
-        if m.is_empty() || c == 0 {
-            continue;
-        }
-        for (n, own) in poly.terms() {
-            // n may contain m and further factors: (cols)*row is a multiple of cols.
-            let mut extra: Vec<Atom> = n.to_vec();
-            let mut whole = true;
-            for a in m {
-                match extra.iter().position(|e| e == a) {
-                    Some(i) => drop(extra.remove(i)),
-                    None => whole = false,
-                }
-            }
-            if !whole || own % c != 0 {
-                continue;
-            }
-            let mut factor = Poly::constant(own / c);
-            for a in extra {
-                factor = factor.mul(&Poly::atom(a))?;
-            }
-            // factor * (known - residue) is a multiple of factor * modulus, hence droppable if that covers divisor.
-            if factor.content().checked_mul(known.modulus)? % divisor != 0 {
-                continue;
-            }
-            let taken = known.poly.offset(-known.residue)?.mul(&factor)?;
-            return poly.sub(&taken);
-        }
-    }
-    None
-}
-
-/// Reads `inner - d*floor(inner/d) - r == 0` as `inner = r (mod d)`.
-fn as_congruence(poly: &Poly) -> Option<(Poly, i128, i128)> {
-    // n % d as C has it, where the sign of n is not known: zero in both senses at once, any other remainder is not.
-    for sign in [1, -1] {
-        if let Some(Atom::Fun(name, args)) = poly.scale(sign)?.as_atom()
-            && name == "rem"
-            && let [inner, d] = args.as_slice()
-            && let Some(d) = d.as_constant().filter(|d| *d > 0)
-        {
-            return Some((inner.clone(), d, 0));
-        }
-    }
-    for sign in [1, -1] {
-        let p = poly.scale(sign)?;
-        for atom in p.factors() {
-            let Atom::Div(inner, d) = &atom else { continue };
-            if p.coefficient(&atom)?.as_constant()? != -*d {
-                continue;
-            }
-            let rest = p.add(&Poly::atom(atom.clone()).scale(*d)?)?.sub(inner)?;
-            if let Some(r) = rest.as_constant() {
-                return Some(((**inner).clone(), *d, (-r).rem_euclid(*d)));
-            }
-        }
-    }
-    None
-}
-
-/// Reads `n % d - c == 0` with C's remainder: `n = c (mod d)` whatever the signs. The converse does not hold.
-fn remainder_is(poly: &Poly) -> Option<(Poly, i128, i128)> {
-    for sign in [1, -1] {
-        let p = poly.scale(sign)?;
-        let c = p.constant_term();
-        let rest = p.offset(c.checked_neg()?)?;
-        if let Some(Atom::Fun(name, args)) = rest.as_atom()
-            && name == "rem"
-            && let [inner, d] = args.as_slice()
-            && let Some(d) = d.as_constant().filter(|d| *d > 0)
-        {
-            return Some((inner.clone(), d, c.checked_neg()?.rem_euclid(d)));
-        }
-    }
-    None
-}
-
-/// Whether the polynomial is a remainder, plus a constant.
-fn is_residue(poly: &Poly) -> bool {
-    as_congruence(poly).is_some()
 }
 
 fn ceil_div(a: i128, b: i128) -> i128 {

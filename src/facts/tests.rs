@@ -13,7 +13,9 @@ mod values;
 pub(super) fn with<T: PartialEq>(text: &str, assume: &[&str], ask: impl Fn(&Facts) -> Option<T>) -> Option<T> {
     let mut sources = Sources::default();
     let source = SourceFile::new("k.cu", text);
-    let unit = crate::syntax::cuda::parse_unit(FileId(0), &source);
+    let mut table = crate::source::mask::MacroTable::default();
+    table.learn(&source.text);
+    let unit = crate::syntax::cuda::parse_unit(FileId(0), &source, &table);
     sources.add(source);
     let program = Program { units: vec![unit], complete: text.contains("main(") };
     let macros = macros_of(&program, &sources);

@@ -1,9 +1,10 @@
 //! Symbolic values of expressions, and the formulas that conditions stand for.
 
 use super::because::Because;
+use super::interval::Interval;
 use super::poly::Poly;
+use super::range::Known;
 use crate::ir::{Scalar, Type, VarId};
-use super::range::{Interval, Known};
 
 /// What an expression evaluates to.
 #[derive(Clone, Debug, PartialEq, Eq)]

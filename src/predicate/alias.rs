@@ -77,7 +77,9 @@ fn never_written(q: &Query) -> Answer {
                         Some(b) => because.join(&b),
                         None => {
                             let m = Missing::new("this store may write the same memory").at(e.span, "here");
-                            return Err(m.next("declare the pointers `__restrict__`, or assume `noalias` in the contract").into());
+                            return Err(m
+                                .next("declare the pointers `__restrict__`, or assume `noalias` in the contract")
+                                .into());
                         }
                     }
                 }
@@ -109,7 +111,8 @@ fn never_aliased(q: &Query) -> Answer {
                 Some(b) => because.join(&b),
                 None => {
                     let (x, y) = (&f.var(p).name, &f.var(*o).name);
-                    let m = Missing::new(format!("`{x}` and `{y}` may point to the same memory")).at(f.var(*o).span, "this one");
+                    let m = Missing::new(format!("`{x}` and `{y}` may point to the same memory"))
+                        .at(f.var(*o).span, "this one");
                     return Err(m.next(format!("assume `noalias({x}, {y})` in the contract")).into());
                 }
             }

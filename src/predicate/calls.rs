@@ -47,7 +47,9 @@ pub(super) fn predicates() -> Vec<Predicate> {
                 None => Answer::Unknown {
                     reason: "nobody permitted results of lower accuracy".into(),
                     at: vec![],
-                    next: Some("assume `permit(approximate)`; `kopt apply --skill` does so for a skill that is named".into()),
+                    next: Some(
+                        "assume `permit(approximate)`; `kopt apply --skill` does so for a skill that is named".into(),
+                    ),
                 },
             },
             guard: Guard::None,
@@ -61,7 +63,9 @@ pub(super) fn predicates() -> Vec<Predicate> {
                 at: vec![],
                 next: Some("state the range in the contract".into()),
             },
-            guard: Guard::Code(|_| Err("the argument differs between threads and cannot be tested at the launch".into())),
+            guard: Guard::Code(|_| {
+                Err("the argument differs between threads and cannot be tested at the launch".into())
+            }),
             explain: "Whether the first argument lies between two numbers.",
         },
     ]
@@ -113,7 +117,9 @@ fn device_only(q: &Query) -> Answer {
                 let text = "the function is also compiled for the host";
                 Ok(Answer::no(Because::nothing(), text, vec![(f.name_span, "here".into())]))
             }
-            FunctionKind::Lambda => Err(Missing::new("where this lambda is compiled is not known").at(span, "here").into()),
+            FunctionKind::Lambda => {
+                Err(Missing::new("where this lambda is compiled is not known").at(span, "here").into())
+            }
         }
     }))
 }

@@ -25,7 +25,9 @@ pub fn compare(facts: &Facts, left: &Value, op: Relation, right: &Value) -> Answ
             None => Answer::unknown("the number is not a known constant"),
         },
         (Value::Int(_), Value::Real(_)) => compare(facts, right, mirrored(op), left),
-        (Value::DType(_), Value::DType(_)) | (Value::Symbol(_), Value::Symbol(_)) | (Value::Bool(_), Value::Bool(_)) => {
+        (Value::DType(_), Value::DType(_))
+        | (Value::Symbol(_), Value::Symbol(_))
+        | (Value::Bool(_), Value::Bool(_)) => {
             let equal = left.same(right);
             match op {
                 Relation::Eq => plain(equal),
@@ -69,7 +71,10 @@ fn numbers(facts: &Facts, a: &Number, op: Relation, b: &Number) -> Answer {
         // max(p, 0) >= c for c <= 0 is the only comparison that needs no more than that.
         return match (op, b.poly.as_constant()) {
             (Relation::Ge, Some(c)) if !b.clamped && c <= 0 => Answer::yes(because),
-            _ => Answer::unknown(format!("`{}` may be negative", facts.render(if a.clamped { &a.poly } else { &b.poly }))),
+            _ => Answer::unknown(format!(
+                "`{}` may be negative",
+                facts.render(if a.clamped { &a.poly } else { &b.poly })
+            )),
         };
     }
     let less = |x: &Poly, y: &Poly, by: i128| y.sub(x).and_then(|p| p.offset(-by)).map(Formula::NonNeg);

@@ -4,7 +4,7 @@ use super::compare;
 use super::memory::{ACCESS, ANY, LOOP, settle};
 use super::value::{Answer, Number, Value};
 use super::{Guard, Predicate, Query};
-use crate::facts::{Because, EventKind, Missing, Value as Fact};
+use crate::facts::{Atom, Because, EventKind, Formula, Missing, Value as Fact};
 use crate::ir::*;
 use crate::skill::vocabulary::{Signature, ValueType};
 
@@ -17,6 +17,14 @@ pub(super) fn predicates() -> Vec<Predicate> {
             eval: trip,
             guard: Guard::None,
             explain: "How often the loop runs, from its start, bound and step; unknown where it can be left early.",
+        },
+        Predicate {
+            name: "names_resolved",
+            signature: Signature::new(vec![LOOP], Bool, "no macro or lambda hides a use of the counter"),
+            eval: names_resolved,
+            guard: Guard::None,
+            explain: "Every use of the loop's counter in the loop stands in the text itself: no macro, lambda or text that is \
+                      not modelled can name it.",
         },
         Predicate {
             name: "divides",
@@ -69,6 +77,62 @@ fn trip(q: &Query) -> Answer {
     }))
 }
 
+fn header(q: &Query) -> Result<(LoopId, crate::source::Span, Induction), Answer> {
+    let k = q.lp(0)?;
+    let lp = q.facts.function.loops.get(k.0 as usize).ok_or_else(|| Answer::unknown("no such loop"))?;
+    match lp.induction {
+        Some(i) => Ok((k, lp.header_span, i)),
+        None => {
+            let m = Missing::new("the loop has no counter that is modelled").at(lp.header_span, "this loop");
+            Err(m.next("write `for (int i = 0; i < n; ++i)`").into())
+        }
+    }
+}
+
+/// Whether the condition compares the counter, which grows by one, with something that the loop does not change.
+pub(super) fn counts_up(q: &Query) -> Answer {
+    settle(header(q).and_then(|(k, span, induction)| {
+        let facts = q.facts;
+        let state = facts.loop_state(k)?;
+        let fail = |why: &str| Answer::from(Missing::new(why).at(span, "this loop"));
+        let is_for = facts.function.loops.get(k.0 as usize).is_some_and(|l| l.kind == LoopKind::For);
+        if !is_for || !matches!(induction.compare, Compare::Lt | Compare::Le) {
+            return Err(fail("the loop is no for loop that compares with `<` or `<=`"));
+        }
+        let Some((_, amount)) = state.inductions.get(&induction.var) else {
+            return Err(fail("the counter changes in a way that is not modelled"));
+        };
+        match amount.as_constant() {
+            Some(1) => {}
+            Some(other) => {
+                let text = format!("the counter changes by {other} in every iteration");
+                return Ok(Answer::no(Because::nothing(), text, vec![(span, "this loop".into())]));
+            }
+            None => return Err(fail("by how much the counter changes is not known")),
+        }
+        let iter = Atom::Iter(k);
+        match state.condition.as_ref().map(|t| (&t.formula, &t.because)) {
+            Some((Formula::NonNeg(p), because)) if p.atoms().is_disjoint(&state.born) => match p.coefficient(&iter) {
+                Some(c) if c.as_constant() == Some(-1) => Ok(Answer::yes(because.clone().and(&state.because))),
+                _ => Err(fail("the counter and the bound are not compared with each other")),
+            },
+            Some((Formula::NonNeg(_), _)) => Err(fail("the bound may change from one iteration to the next")),
+            _ => Err(fail("the condition is not a comparison of integers that is modelled")),
+        }
+    }))
+}
+
+pub(super) fn names_resolved(q: &Query) -> Answer {
+    settle(header(q).and_then(|(k, _, induction)| {
+        Ok(match q.facts.hidden_use(k, induction.var)? {
+            None => Answer::yes(Because::nothing()),
+            Some(span) => {
+                Answer::no(Because::nothing(), "the counter is used here out of sight", vec![(span, "here".into())])
+            }
+        })
+    }))
+}
+
 fn divides(q: &Query) -> Answer {
     settle(q.number(0).and_then(|d| Ok(compare::divides(q.facts, d, q.number(1)?))))
 }
@@ -85,9 +149,11 @@ fn unconditional(q: &Query) -> Answer {
                 Some(e) => Err(Missing::new("this is not modelled and may skip the access").at(e.span, "here").into()),
                 None => Ok(Answer::yes(Because::nothing())),
             },
-            Some(span) => {
-                Ok(Answer::no(Because::nothing(), "it runs under a condition or in a loop of its own", vec![(span, "here".into())]))
-            }
+            Some(span) => Ok(Answer::no(
+                Because::nothing(),
+                "it runs under a condition or in a loop of its own",
+                vec![(span, "here".into())],
+            )),
         }
     }))
 }
@@ -101,7 +167,11 @@ fn single_exit(q: &Query) -> Answer {
         for e in q.facts.events_in(lp) {
             match e.kind {
                 EventKind::Barrier(_) => {
-                    return Ok(Answer::no(Because::nothing(), "the loop holds a barrier", vec![(e.span, "here".into())]));
+                    return Ok(Answer::no(
+                        Because::nothing(),
+                        "the loop holds a barrier",
+                        vec![(e.span, "here".into())],
+                    ));
                 }
                 EventKind::Anything | EventKind::Call => {
                     return Err(Missing::new("this may hold a barrier or leave the loop").at(e.span, "here").into());

@@ -32,10 +32,20 @@ pub(super) fn predicates() -> Vec<Predicate> {
             guard: Guard::Code(multiple_guard),
             explain: "Whether blockDim.x is a multiple of the number.",
         },
-        unmeasured("bottleneck", Symbol(BOTTLENECKS), "what limits the kernel", "Needs counters of a run on a GPU or the emulator."),
+        unmeasured(
+            "bottleneck",
+            Symbol(BOTTLENECKS),
+            "what limits the kernel",
+            "Needs counters of a run on a GPU or the emulator.",
+        ),
         unmeasured("registers", Int, "registers per thread", "Needs a compilation: the facts of the text do not tell."),
         unmeasured("occupancy", Real, "share of resident warps", "Needs registers and the architecture."),
-        unmeasured("compute_capability", Int, "architecture, as 80 for sm_80", "Needs the target that is compiled for."),
+        unmeasured(
+            "compute_capability",
+            Int,
+            "architecture, as 80 for sm_80",
+            "Needs the target that is compiled for.",
+        ),
         unmeasured("fast_math", Bool, "the unit is compiled with fast math", "Needs the flags of the compilation."),
     ]
 }
@@ -104,7 +114,11 @@ fn block_is_multiple_of(q: &Query) -> Answer {
             return Err(Answer::unknown("a positive number is expected"));
         }
         if let Some((r, why)) = q.facts.context.known.residue(n, &x) {
-            return Ok(if r == 0 { Answer::yes(why) } else { Answer::no(why, format!("blockDim.x leaves {r}"), vec![]) });
+            return Ok(if r == 0 {
+                Answer::yes(why)
+            } else {
+                Answer::no(why, format!("blockDim.x leaves {r}"), vec![])
+            });
         }
         let m = Missing::new(format!("whether {n} divides blockDim.x is not known"));
         Err(m.next(format!("assume `blockDim.x % {n} == 0` in the contract")).into())

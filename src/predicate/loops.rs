@@ -1,33 +1,30 @@
 //! What taking several iterations of a loop at a time, or copying its body, relies on.
 
+use super::control;
 use super::memory::{LOOP, settle};
-use super::value::Answer;
+use super::value::{Answer, Value};
 use super::{Guard, Predicate, Query};
-use crate::facts::{Because, Missing};
+use crate::facts::Because;
 use crate::ir::*;
 use crate::skill::vocabulary::{Signature, ValueType};
 use crate::source::Span;
 use crate::source::tokens::{TokenKind, scan_code};
 
 pub(super) fn predicates() -> Vec<Predicate> {
-    vec![
-        Predicate {
-            name: "counted",
-            signature: Signature::new(vec![LOOP], ValueType::Bool, "counts up by one to a fixed bound"),
-            eval: counted,
-            guard: Guard::None,
-            explain: "A `for` with one counter that starts somewhere, grows by exactly one and ends at `<` or `<=` a bound \
-                      that the loop does not change. Nothing else is declared or stepped in its header.",
-        },
-        Predicate {
-            name: "names_resolved",
-            signature: Signature::new(vec![LOOP], ValueType::Bool, "every use of the counter in the body is in view"),
-            eval: names_resolved,
-            guard: Guard::None,
-            explain: "No macro, lambda or inner declaration in the body hides a use of the counter or means another thing \
-                      by its name, so that a copy of the body can name the next iteration.",
-        },
-    ]
+    vec![Predicate {
+        name: "counted",
+        signature: Signature::new(
+            vec![LOOP],
+            ValueType::Bool,
+            "counts up by one to a fixed bound, and is left there alone",
+        ),
+        eval: counted,
+        guard: Guard::None,
+        explain: "A `for` with one counter that starts somewhere, grows by exactly one and ends at `<` or `<=` a bound that \
+                  the loop does not change. No break, continue or return leaves the body, nothing else is declared or \
+                  stepped in the header, and no macro or lambda hides a use of the counter, so that a copy of the body \
+                  can name the next iteration.",
+    }]
 }
 
 fn counted(q: &Query) -> Answer {
@@ -52,22 +49,20 @@ fn counted(q: &Query) -> Answer {
         if query::has_side_effects(f, i.bound) {
             return no("evaluating the bound has side effects");
         }
-        Ok(Answer::yes(q.facts.trip(id)?.because))
-    }))
-}
-
-fn names_resolved(q: &Query) -> Answer {
-    settle(q.lp(0).and_then(|id| {
-        q.facts.usable()?;
-        let f = q.facts.function;
-        let k = &f.loops[id.0 as usize];
-        let Some(i) = k.induction else {
-            return Err(Missing::new("the loop has no counter").at(k.header_span, "this loop").into());
-        };
+        if k.has_break || k.has_continue || k.has_return {
+            return no("break, continue or return leaves its body");
+        }
         if let Some((span, why)) = hidden_use(q, f, k, i.var) {
             return Ok(Answer::no(Because::nothing(), why.clone(), vec![(span, why)]));
         }
-        Ok(Answer::yes(unknown_names(q, f, k.body_span)))
+        let names = unknown_names(q, f, k.body_span);
+        Ok(match (control::names_resolved(q), control::counts_up(q)) {
+            (
+                Answer::Known { value: Value::Bool(true), because: x, .. },
+                Answer::Known { value, because: y, witness },
+            ) => Answer::Known { value, because: x.and(&y).and(&names), witness },
+            (Answer::Known { value: Value::Bool(true), .. }, unknown) | (unknown, _) => unknown,
+        })
     }))
 }
 
@@ -77,8 +72,15 @@ fn hidden_use(q: &Query, f: &Function, k: &Loop, counter: VarId) -> Option<(Span
     if let Some(lambda) = lambda {
         return Some((lambda.span, "a lambda in the body may use the counter".into()));
     }
-    let uses: Vec<u32> =
-        f.exprs.iter().filter(inside).filter(|e| matches!(e.kind, ExprKind::Var(v) if v == counter)).map(|e| e.span.start).collect();
+    // Uses of any variable of that name: an inner one that shadows the counter is told apart by the IR.
+    let uses: Vec<u32> = f
+        .exprs
+        .iter()
+        .filter(inside)
+        .filter(|e| matches!(e.kind, ExprKind::Var(v) if f.var(v).name == f.var(counter).name))
+        .map(|e| e.span.start)
+        .chain(f.vars.iter().map(|v| v.name_span.start))
+        .collect();
     let name = f.var(counter).name.as_str();
     let text = q.facts.macros.text.get(k.body_span.range()).unwrap_or("");
     let mut before = "";
@@ -86,7 +88,7 @@ fn hidden_use(q: &Query, f: &Function, k: &Loop, counter: VarId) -> Option<(Span
         let word = token.of(text);
         let at = k.body_span.start + token.start;
         let span = Span { file: k.body_span.file, start: at, end: at + word.len() as u32 };
-        if token.kind == TokenKind::Directive {
+        if token.kind == TokenKind::Directive && !word.contains("pragma") {
             return Some((span, "a preprocessor line stands in the body".into()));
         }
         if token.kind == TokenKind::Word && ![".", "->", "::"].contains(&before) {

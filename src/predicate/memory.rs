@@ -8,7 +8,8 @@ use crate::facts::{Atom, Because, Facts, Missing, Poly};
 use crate::ir::*;
 use crate::skill::vocabulary::{Keywords, Signature, Surface, SurfaceSet, ValueType};
 
-pub(super) const ACCESS: ValueType = ValueType::Anchor(SurfaceSet::of(&[Surface::Access, Surface::Load, Surface::Store]));
+pub(super) const ACCESS: ValueType =
+    ValueType::Anchor(SurfaceSet::of(&[Surface::Access, Surface::Load, Surface::Store]));
 pub(super) const LOOP: ValueType = ValueType::Anchor(SurfaceSet::of(&[Surface::Loop]));
 pub(super) const ANY: ValueType = ValueType::Anchor(SurfaceSet::ANY);
 const ROWS: ValueType = ValueType::Symbol(&["all rows", "first row"]);
@@ -61,7 +62,9 @@ pub(super) fn predicates() -> Vec<Predicate> {
         },
         Predicate {
             name: "aligned",
-            signature: Signature::new(vec![Address, Bytes], Bool, "multiple of so many bytes").optional(vec![ROWS]).guarded(),
+            signature: Signature::new(vec![Address, Bytes], Bool, "multiple of so many bytes")
+                .optional(vec![ROWS])
+                .guarded(),
             eval: aligned,
             guard: Guard::Code(aligned_guard),
             explain: "Whether an address is a multiple of so many bytes for all threads, blocks and iterations around it: \
@@ -228,8 +231,12 @@ fn address(q: &Query) -> Answer {
         let mut first = vec![];
         for (anchor, position) in q.keywords {
             match (anchor, position) {
-                (Value::Anchor(Anchor { place: Place::Loop(k), .. }), Value::Symbol(w)) if w == "first" => first.push(*k),
-                (Value::Anchor(Anchor { place: Place::Loop(k), .. }), Value::Int(n)) if n.poly.is_zero() => first.push(*k),
+                (Value::Anchor(Anchor { place: Place::Loop(k), .. }), Value::Symbol(w)) if w == "first" => {
+                    first.push(*k)
+                }
+                (Value::Anchor(Anchor { place: Place::Loop(k), .. }), Value::Int(n)) if n.poly.is_zero() => {
+                    first.push(*k)
+                }
                 _ => return Err(Answer::unknown("only the first iteration is modelled as a position")),
             }
         }
@@ -257,7 +264,10 @@ fn aligned(q: &Query) -> Answer {
             None => {
                 let name = q.facts.function.var(a.pointer.root).name.clone();
                 Answer::Unknown {
-                    reason: format!("whether `{name}` + {} bytes is a multiple of {bytes}", q.facts.render(&a.pointer.offset)),
+                    reason: format!(
+                        "whether `{name}` + {} bytes is a multiple of {bytes}",
+                        q.facts.render(&a.pointer.offset)
+                    ),
                     at: here,
                     next: Some(match aligned_guard(q) {
                         Ok(code) => format!("assume in the contract what a guard would test: {}", code.text),
@@ -304,8 +314,9 @@ fn aligned_guard(q: &Query) -> Result<GuardCode, String> {
             continue;
         }
         let needed = bytes / crate::facts::gcd(c, bytes);
-        let (text, var, builtin) = testable(q, m, &stays)
-            .ok_or_else(|| format!("`{}` differs between threads or blocks and cannot be tested at the launch", q.facts.render(&term)))?;
+        let (text, var, builtin) = testable(q, m, &stays).ok_or_else(|| {
+            format!("`{}` differs between threads or blocks and cannot be tested at the launch", q.facts.render(&term))
+        })?;
         let test = format!("{text} % {needed} == 0");
         if !tests.contains(&test) {
             tests.push(test);

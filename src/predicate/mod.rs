@@ -107,7 +107,9 @@ pub fn registry() -> &'static Registry {
 /// agree on.
 pub fn everywhere(analysis: &Analysis, ask: impl Fn(&Facts) -> Answer) -> Answer {
     let general = ask(&analysis.general);
-    if matches!(general, Answer::Known { .. }) || analysis.visible.is_empty() {
+    // What rests on assumptions in general may be certain at the launches in view.
+    let settled = matches!(&general, Answer::Known { because, .. } if because.contract_assumptions().is_empty());
+    if settled || analysis.visible.is_empty() {
         return general;
     }
     let mut united: Option<Answer> = None;
@@ -127,5 +129,11 @@ pub fn everywhere(analysis: &Analysis, ask: impl Fn(&Facts) -> Answer) -> Answer
             },
         });
     }
-    united.unwrap_or(general)
+    match (&general, united) {
+        (Answer::Known { .. }, Some(Answer::Known { because, .. })) if !because.contract_assumptions().is_empty() => {
+            general
+        }
+        (_, Some(answer)) => answer,
+        (_, None) => general,
+    }
 }

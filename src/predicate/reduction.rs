@@ -107,7 +107,8 @@ fn lane_is_thread(q: &Query) -> Answer {
                 if v.poly == Poly::atom(Atom::Thread(Axis::X)) {
                     return Ok(Answer::yes(v.because.clone()));
                 }
-                let plain = v.poly.atoms().iter().all(|a| matches!(a, Atom::Thread(_) | Atom::Block(_) | Atom::BlockDim(_)));
+                let plain =
+                    v.poly.atoms().iter().all(|a| matches!(a, Atom::Thread(_) | Atom::Block(_) | Atom::BlockDim(_)));
                 let text = format!("the lane is {}", q.facts.render(&v.poly));
                 if plain {
                     Ok(Answer::no(v.because.clone(), text, vec![(span, "here".into())]))
@@ -133,10 +134,8 @@ fn halving(q: &Query) -> Answer {
             Step::Scale { op: BinaryOp::Div, amount } => constant(amount) == Some(2),
             _ => false,
         };
-        let ends = matches!(
-            (i.compare, constant(i.bound)),
-            (Compare::Gt | Compare::Ne, Some(0)) | (Compare::Ge, Some(1))
-        );
+        let ends =
+            matches!((i.compare, constant(i.bound)), (Compare::Gt | Compare::Ne, Some(0)) | (Compare::Ge, Some(1)));
         if !halves || !ends {
             return Err(fail("the distance is not halved down to 1 in every step"));
         }
@@ -190,9 +189,7 @@ fn start_of(q: &Query, r: &Reduction) -> Result<super::value::Number, Answer> {
         f.var(i.var).init.filter(|_| outside == 0 && lp.parent.is_none())
     });
     match init.and_then(|e| facts.walked.values.get(&e)) {
-        Some((Fact::Int(v), _)) if !v.modular => {
-            Ok(super::value::Number::new(v.poly.clone(), v.because.clone()))
-        }
+        Some((Fact::Int(v), _)) if !v.modular => Ok(super::value::Number::new(v.poly.clone(), v.because.clone())),
         _ => Err(fail()),
     }
 }
@@ -232,12 +229,12 @@ fn nothing_else(q: &Query) -> Answer {
                 return no(s.span, "this is not part of the tree");
             }
         }
-        let distance = f.walk(update_root(f, r.stmt)).into_iter().filter(
-            |e| matches!(f.kind_of(*e), ExprKind::Var(v) if *v == induction.var),
-        );
-        let in_subscript = |e: &ExprId| {
-            f.accesses.iter().any(|a| a.indices.iter().any(|i| f.expr(*i).span.contains(f.expr(*e).span)))
-        };
+        let distance = f
+            .walk(update_root(f, r.stmt))
+            .into_iter()
+            .filter(|e| matches!(f.kind_of(*e), ExprKind::Var(v) if *v == induction.var));
+        let in_subscript =
+            |e: &ExprId| f.accesses.iter().any(|a| a.indices.iter().any(|i| f.expr(*i).span.contains(f.expr(*e).span)));
         match distance.into_iter().find(|e| !in_subscript(e)) {
             Some(e) => no(f.expr(e).span, "the distance is used as a value"),
             None => Ok(Answer::yes(Because::at(lp.header_span, "update and barrier alone"))),
@@ -297,7 +294,8 @@ fn barrier_each_step(q: &Query) -> Answer {
         if let Some((exit, what)) = state.exits.first() {
             return Err(Missing::new(format!("{what} may skip the barrier")).at(*exit, "here").into());
         }
-        let last_access = facts.events_in(state).filter(|e| matches!(e.kind, EventKind::Access(_))).map(|e| e.seq).max();
+        let last_access =
+            facts.events_in(state).filter(|e| matches!(e.kind, EventKind::Access(_))).map(|e| e.seq).max();
         if last_access.is_none_or(|s| s <= place.seq) {
             Ok(Answer::yes(Because::at(span, "this barrier")))
         } else {

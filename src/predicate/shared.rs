@@ -19,11 +19,39 @@ pub(super) fn predicates() -> Vec<Predicate> {
         explain,
     };
     vec![
-        p("rank", vec![SHARED], Int, "number of dimensions", rank as fn(&Query) -> Answer, "Dimensions of the tile as declared."),
-        p("extents_known", vec![SHARED], Bool, "all extents are constants", extents_known, "Whether every extent is a constant in view."),
-        p("is_dynamic", vec![SHARED], Bool, "its size is a launch argument", is_dynamic, "Whether the tile is `extern __shared__`."),
+        p(
+            "rank",
+            vec![SHARED],
+            Int,
+            "number of dimensions",
+            rank as fn(&Query) -> Answer,
+            "Dimensions of the tile as declared.",
+        ),
+        p(
+            "extents_known",
+            vec![SHARED],
+            Bool,
+            "all extents are constants",
+            extents_known,
+            "Whether every extent is a constant in view.",
+        ),
+        p(
+            "is_dynamic",
+            vec![SHARED],
+            Bool,
+            "its size is a launch argument",
+            is_dynamic,
+            "Whether the tile is `extern __shared__`.",
+        ),
         p("rows", vec![SHARED], Int, "number of rows", rows, "The product of all extents but the last."),
-        p("row_bytes", vec![SHARED], Bytes, "bytes of one row", row_bytes, "The last extent times the size of an element."),
+        p(
+            "row_bytes",
+            vec![SHARED],
+            Bytes,
+            "bytes of one row",
+            row_bytes,
+            "The last extent times the size of an element.",
+        ),
         p("tile_bytes", vec![SHARED], Bytes, "bytes of the tile", tile_bytes, "The size of the whole tile."),
         p(
             "widest_access",
@@ -106,7 +134,11 @@ fn is_dynamic(q: &Query) -> Answer {
     settle(tile(q).map(|t| {
         let (s, var) = decl(q, t);
         let because = Because::at(var.span, "declared here");
-        if s.is_dynamic { Answer::yes(because) } else { Answer::no(because, "its size is fixed", vec![(var.span, "here".into())]) }
+        if s.is_dynamic {
+            Answer::yes(because)
+        } else {
+            Answer::no(because, "its size is fixed", vec![(var.span, "here".into())])
+        }
     }))
 }
 
@@ -155,7 +187,8 @@ fn widest_access(q: &Query) -> Answer {
         for (i, a) in q.facts.function.accesses.iter().enumerate().filter(|(_, a)| a.base == s.var) {
             let (_, state) = q.facts.access(AccessId(i as u32))?;
             let span = q.facts.function.expr(a.expr).span;
-            let bytes = state.bytes.ok_or_else(|| Missing::new("the width of this access is not known").at(span, "here"))?;
+            let bytes =
+                state.bytes.ok_or_else(|| Missing::new("the width of this access is not known").at(span, "here"))?;
             widest = widest.max(i128::from(bytes));
         }
         Ok(Answer::int(widest, Because::at(var.span, "and all its uses")))
@@ -185,11 +218,10 @@ fn in_extents(q: &Query) -> Answer {
             let (_, state) = facts.access(AccessId(i as u32))?;
             for (index, extent) in a.indices.iter().zip(&extents.value) {
                 let span = facts.function.expr(*index).span;
-                let why = within(facts, *index, *extent, &state.place.known)
-                    .ok_or_else(|| {
-                        let m = Missing::new(format!("this subscript is not known to lie in 0..{extent}")).at(span, "here");
-                        m.next("assume the block shape in the contract, such as `blockDim.x == 32`")
-                    })?;
+                let why = within(facts, *index, *extent, &state.place.known).ok_or_else(|| {
+                    let m = Missing::new(format!("this subscript is not known to lie in 0..{extent}")).at(span, "here");
+                    m.next("assume the block shape in the contract, such as `blockDim.x == 32`")
+                })?;
                 because.join(&why);
             }
         }

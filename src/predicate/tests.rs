@@ -39,7 +39,9 @@ fn ask(text: &str, assume: &[&str], name: &str, place: Place, more: &[Value]) ->
 fn run(text: &str, assume: &[&str], act: impl Fn(&Analysis, FunctionRef) -> String) -> String {
     let mut sources = Sources::default();
     let source = SourceFile::new("k.cu", text);
-    let unit = crate::syntax::cuda::parse_unit(FileId(0), &source);
+    let mut table = crate::source::mask::MacroTable::default();
+    table.learn(&source.text);
+    let unit = crate::syntax::cuda::parse_unit(FileId(0), &source, &table);
     sources.add(source);
     let program = Program { units: vec![unit], complete: text.contains("main(") };
     let macros = macros_of(&program, &sources);
@@ -131,14 +133,22 @@ fn trees() {
         assert_eq!(sure(name, TREE), "true", "{name}");
     }
     assert_eq!(ask(TREE, &[], "op", r, &[]), "add");
-    assert_eq!(ask(TREE, &[], "halving", r, &[]), "unknown", "96 threads would start at 48");
-    assert_eq!(ask(TREE, &["blockDim.x == 96"], "halving", r, &[]).split(' ').next(), Some("false"));
+    for shape in [&[][..], &["blockDim.x == 96"]] {
+        assert_eq!(ask(TREE, shape, "halving", r, &[]).split(' ').next(), Some("true"), "any start halves: {shape:?}");
+        assert_eq!(ask(TREE, shape, "spans_warp", r, &[]).split(' ').next(), Some("true"), "{shape:?}");
+    }
+    assert_eq!(sure("nothing_else", TREE), "true");
     for (name, from, to) in [
         ("lane_is_thread", "int t = threadIdx.x;", "int t = threadIdx.x + 1;"),
         ("lane_is_thread", "int t = threadIdx.x;", "int t = threadIdx.y;"),
         ("lane_is_thread", "int t = threadIdx.x;", "int t = threadIdx.x; t ^= 1;"),
         ("halving", "s >>= 1", "s >>= 2"),
         ("halving", "s > 0;", "s > 1;"),
+        ("spans_warp", "blockDim.x / 2;", "8;"),
+        ("spans_warp", "blockDim.x / 2;", "n;"),
+        ("nothing_else", "sm[t] += sm[t + s];", "{ sm[t] += sm[t + s]; y[t] = 1.f; }"),
+        ("nothing_else", "sm[t] += sm[t + s];", "sm[t] += sm[t + s] * s;"),
+        ("nothing_else", "__syncthreads(); }", "__syncthreads(); if (t == 9) sm[t] = 0.f; }"),
         ("only_first_read", "= sm[0];", "= sm[1];"),
         ("only_first_read", "if (t == 0) y[blockIdx.x] = sm[0];", "y[t] = sm[t];"),
         ("only_first_read", "if (t == 0) y[blockIdx.x] = sm[0];", "y[t] = sm[n];"),
@@ -160,7 +170,8 @@ fn alignment_guard(text: &str, what: &str, assume: &[&str]) -> String {
         // The last of that text: the fallback arm where there is one.
         let (id, a) = hits.last().unwrap();
         let anchor = |place| Value::Anchor(Anchor { function: kernel, place, span: f.span });
-        let keywords: Vec<_> = a.loops.iter().map(|k| (anchor(Place::Loop(*k)), Value::Symbol("first".into()))).collect();
+        let keywords: Vec<_> =
+            a.loops.iter().map(|k| (anchor(Place::Loop(*k)), Value::Symbol("first".into()))).collect();
         let args = [anchor(Place::Access(AccessId(id as u32)))];
         let address = registry().eval("address", &Query { facts, args: &args, keywords: &keywords });
         let Answer::Known { value, .. } = address else { return "no address".into() };
@@ -239,4 +250,86 @@ fn answers_about_nothing_are_unknown() {
         }
         assert!(!p.explain.is_empty() && p.signature.has_guard == !matches!(p.guard, Guard::None), "{}", p.name);
     }
+}
+
+/// Every predicate on every anchor of `text`; the answers do not matter.
+fn ask_everything(text: &str) -> usize {
+    let mut sources = Sources::default();
+    let source = SourceFile::new("k.cu", text);
+    let mut table = crate::source::mask::MacroTable::default();
+    table.learn(&source.text);
+    let unit = crate::syntax::cuda::parse_unit(FileId(0), &source, &table);
+    sources.add(source);
+    let program = Program { units: vec![unit], complete: false };
+    let macros = macros_of(&program, &sources);
+    let mut asked = 0;
+    for f in &program.units[0].functions {
+        let function = FunctionRef { unit: 0, function: f.id };
+        let Some(analysis) = analyse(&program, &macros, function, &[]) else { continue };
+        let mut places = vec![Place::Kernel];
+        places.extend(f.params.iter().map(|p| Place::Parameter(*p)));
+        places.extend((0..f.accesses.len()).map(|i| Place::Access(AccessId(i as u32))));
+        places.extend((0..f.loops.len()).map(|i| Place::Loop(crate::ir::LoopId(i as u32))));
+        places.extend((0..f.tiles.len()).map(|i| Place::Tile(TileId(i as u32))));
+        places.extend((0..f.reductions.len()).map(|i| Place::Reduction(ReductionId(i as u32))));
+        places.extend((0..f.barriers.len()).map(|i| Place::Barrier(crate::ir::BarrierId(i as u32))));
+        places.extend((0..f.exprs.len()).map(|i| Place::Expr(crate::ir::ExprId(i as u32))));
+        let anchor = |place| Value::Anchor(Anchor { function, place, span: f.span });
+        let loops: Vec<Value> = places.iter().filter(|p| matches!(p, Place::Loop(_))).map(|p| anchor(*p)).collect();
+        for place in &places {
+            let second = loops.first().cloned().unwrap_or(Value::int(1));
+            let keywords = [(second.clone(), Value::Symbol("first".into()))];
+            let args = [anchor(*place), second];
+            for p in registry().iter() {
+                let query = Query { facts: &analysis.general, args: &args, keywords: &keywords };
+                let answer = (p.eval)(&query);
+                if let (Answer::Known { value: value @ Value::Address(_), .. }, Some(aligned)) =
+                    (&answer, registry().get("aligned"))
+                {
+                    let args = [value.clone(), Value::int(16)];
+                    let query = Query { facts: &analysis.general, args: &args, keywords: &[] };
+                    (aligned.eval)(&query);
+                }
+                asked += 1;
+            }
+        }
+    }
+    asked
+}
+
+#[test]
+fn broken_text_does_not_panic() {
+    let mut asked = 0;
+    for text in [TRANSPOSE, TREE] {
+        for end in (0..text.len()).step_by(5) {
+            asked += ask_everything(&text[..end]);
+            asked += ask_everything(&format!("{}{}", &text[..end], &text[(end + 3).min(text.len())..]));
+        }
+    }
+    assert!(asked > 10_000);
+}
+
+#[test]
+fn long_and_deep_text_is_read_in_bounded_time() {
+    let sum =
+        (0..400).map(|i| format!("a = a * n + b{}; if (a > {i}) {{ x[a + {i}] = a; }} ", i % 3)).collect::<String>();
+    let long = format!("__global__ void k(float* x, int n, int b0, int b1, int b2) {{ int a = n; {sum} }}");
+    let deep = format!(
+        "__global__ void k(float* x, int n) {{ {} x[n] = 1; {} }}",
+        "if (n > 3) {".repeat(150),
+        "}".repeat(150)
+    );
+    let wide = format!("__global__ void k(float* x, int n) {{ x[{}n] = 1; }}", "(n + 1) * ".repeat(120));
+    let loops = format!(
+        "__global__ void k(float* x, int n) {{ int a = 0; {} x[a] = 1; {} }}",
+        (0..30).map(|i| format!("for (int i{i} = 0; i{i} < n; ++i{i}) {{ a += 2;")).collect::<String>(),
+        "}".repeat(30)
+    );
+    let start = std::time::Instant::now();
+    for text in [&long, &deep, &wide, &loops] {
+        assert!(
+            run(text, &[], |analysis, _| analysis.general.walked.events.len().to_string()).parse::<usize>().is_ok()
+        );
+    }
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
 }

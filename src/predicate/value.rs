@@ -136,7 +136,9 @@ impl Answer {
             return Some(other);
         }
         match (self, other) {
-            (Answer::Known { value, because, witness }, Answer::Known { value: v, because: b, .. }) if value.same(&v) => {
+            (Answer::Known { value, because, witness }, Answer::Known { value: v, because: b, .. })
+                if value.same(&v) =>
+            {
                 Some(Answer::Known { value, because: because.and(&b), witness })
             }
             _ => None,

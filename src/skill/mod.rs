@@ -7,12 +7,12 @@ pub mod ast;
 pub mod check;
 pub mod directions;
 pub mod doc;
+pub mod engine;
+pub mod harness;
 pub mod layout;
 pub mod lexer;
 pub mod library;
 pub mod lower;
-pub mod engine;
-pub mod harness;
 pub mod near;
 pub mod parse;
 pub mod print;
@@ -21,8 +21,6 @@ pub mod syntax;
 pub mod types;
 pub mod vocabulary;
 
-#[cfg(test)]
-mod test_vocabulary;
 #[cfg(test)]
 mod tests;
 

@@ -98,8 +98,8 @@ pub fn reasons(skill: &Skill, findings: &[Finding]) -> Vec<String> {
         match &finding.kind {
             FindingKind::Refused { failed } => {
                 for judged in failed {
-                    let Some((group, condition)) = all.get(judged.index) else { continue };
-                    said.push(group.kind.node.as_str().to_owned());
+                    said.push(judged.group.as_str().to_owned());
+                    let Some((_, condition)) = all.get(judged.index) else { continue };
                     said.extend(condition.label.iter().map(|l| l.node.clone()));
                     said.extend(condition.test.predicates().map(|p| p.0.to_owned()));
                 }

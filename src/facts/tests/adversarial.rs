@@ -69,8 +69,65 @@ fn hidden_by_macros_of_the_file() {
         let text = format!("{defines}{}", kernel.replace("BODY", body));
         assert_eq!(claims_in(&text), None, "{defines}");
     }
+    for reading in
+        ["#define W (1 + i)\n", "#define W ((float)(i) * n)\n", "#define W2 (i + n)\n#define W fmaxf(W2, 0.5f)\n"]
+    {
+        let text = format!("{reading}{}", kernel.replace("BODY", "y[1] = W; ++i;"));
+        assert_eq!(claims_in(&text).as_deref(), Some("1 proved"), "{reading}");
+    }
     let harmless = format!("#define NOTE(a) ((void)0)\n{}", kernel.replace("BODY", "++i;"));
     assert_eq!(claims_in(&harmless).as_deref(), Some("1 proved"));
+}
+
+#[test]
+fn constants_that_may_have_another_value() {
+    let kernel = "__global__ void k(float* x, float* y) { y[0] = x[N]; }\n";
+    let at = |head: &str| {
+        let text = format!("{head}{kernel}");
+        with(&text, &["aligned(x, 16)"], |f| {
+            let (p, known) = f.address(access(f, &text, "x[N]"), &[]).ok()?;
+            f.aligned(&p, &known, 16).map(|(v, b)| format!("{v} {}", grade(&b)))
+        })
+    };
+    assert_eq!(at("#define N 4\n").as_deref(), Some("true assumed aligned(x,16)"));
+    assert_eq!(at("constexpr int N = 4;\n").as_deref(), Some("true assumed aligned(x,16)"));
+    let default = "#ifndef N\n#define N 4\n#endif\n";
+    assert!(at(default).is_none_or(|a| a.contains("implicit:default-macros")), "{:?}", at(default));
+    for head in [
+        "#define N 4\n#undef N\n#define N 3\n",
+        "#if A\n#define N 4\n#else\n#define N 3\n#endif\n",
+        "namespace a { constexpr int N = 4; }\nnamespace b { constexpr int N = 5; }\n",
+        "int N = 4;\n",
+        "#define N foo()\n",
+        "extern const int N;\n",
+    ] {
+        assert_eq!(at(head), None, "{head}");
+    }
+}
+
+#[test]
+fn unsigned_arithmetic_that_wraps() {
+    // Whether `x[..]` with this subscript is claimed to be aligned, be it by assumption.
+    for (subscript, want) in [
+        ("u - 4", Some(true)),
+        ("u + 4294967292u", Some(true)),
+        ("(u - 4) / 4 * 4", Some(true)),
+        ("(u - 4) / 2", None),
+        ("(u - 1) % 7", None),
+        ("(int)(u - 1) / 3", None),
+        ("(unsigned char)u", None),
+        ("(short)(n * 4)", None),
+        ("(unsigned short)n", None),
+    ] {
+        let text = format!("__global__ void k(float* x, float* y, int n, unsigned u) {{ y[0] = x[{subscript}]; }}");
+        let got = known_at(&text, &format!("x[{subscript}]"), &["aligned(x, 16)", "u % 4 == 0"], 16);
+        assert_eq!(got, want, "{subscript}");
+    }
+    // A comparison after a wrap says nothing.
+    for (guard, want) in [("u - 1 < 3", None), ("u < 1", Some(true)), ("(int)u < 1", None)] {
+        let text = format!("__global__ void k(float* x, float* y, int n, unsigned u) {{ if ({guard}) y[0] = x[u]; }}");
+        assert_eq!(known_at(&text, "x[u]", &["aligned(x, 16)"], 16), want, "{guard}");
+    }
 }
 
 fn known_at(text: &str, what: &str, assume: &[&str], bytes: i128) -> Option<bool> {
@@ -149,7 +206,8 @@ fn instantiations_must_agree() {
     assert_eq!(known_at(&text.replace("V2", "8"), "x[n * V]", &[], 16), Some(true));
     assert_eq!(known_at(&text.replace("V2", "2"), "x[n * V]", &["n % 2 == 0"], 16), Some(true));
     assert_eq!(known_at(&text.replace("V2", "3"), "x[n * V]", &[], 16), None);
-    let shadowed = format!("const int V2 = 4;\ntemplate <int V2> void g(float* a) {{ k<V2><<<1, 1>>>(a, a, 2); }}\n{text}");
+    let shadowed =
+        format!("const int V2 = 4;\ntemplate <int V2> void g(float* a) {{ k<V2><<<1, 1>>>(a, a, 2); }}\n{text}");
     assert_eq!(known_at(&shadowed.replace("int main() { float* a; float* b; cudaMalloc(&a, 64); cudaMalloc(&b, 64); k<4><<<1, 1>>>(a, b, 2); k<V2><<<1, 1>>>(a, b, 2); }", "int main() {}"), "x[n * V]", &["aligned(x, 16)"], 16), None);
 }
 
@@ -159,7 +217,9 @@ fn together(text: &str) -> bool {
 
 #[test]
 fn barriers_that_some_threads_miss() {
-    let text = |body: &str| format!("__global__ void k(float* x, int n) {{ int t = threadIdx.x; __shared__ int flag; {body} }}");
+    let text = |body: &str| {
+        format!("__global__ void k(float* x, int n) {{ int t = threadIdx.x; __shared__ int flag; {body} }}")
+    };
     for body in [
         "if (t < n) __syncthreads();",
         "if (t >= n) return; __syncthreads();",

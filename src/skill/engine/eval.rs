@@ -299,9 +299,7 @@ fn wrapped(code: &GuardCode, op: &BinaryOp) -> String {
 
 /// `a * b` and `a % b` bind more tightly than a comparison and need no brackets in one.
 fn is_product(text: &str, op: BinaryOp) -> bool {
-    op.is_comparison() && !text.contains([
-        '=', '<', '>', '&', '|', '?',
-    ])
+    op.is_comparison() && !text.contains(['=', '<', '>', '&', '|', '?'])
 }
 
 fn emit(facts: &Facts, name: &str, arguments: &[Argument], scope: &Scope) -> Result<GuardCode, String> {
@@ -317,9 +315,7 @@ fn emit(facts: &Facts, name: &str, arguments: &[Argument], scope: &Scope) -> Res
 /// An answer that also rests on what its arguments rest on.
 fn resting_on(answer: Answer, arguments: &Because) -> Answer {
     match answer {
-        Answer::Known { value, because, witness } => {
-            Answer::Known { value, because: because.and(arguments), witness }
-        }
+        Answer::Known { value, because, witness } => Answer::Known { value, because: because.and(arguments), witness },
         unknown => unknown,
     }
 }

@@ -1,7 +1,8 @@
 //! Features: what a place has or lacks, decided by looking at the IR. Skills require, provide and conflict with them.
 
 use crate::ir::{
-    Access, BinaryOp, ExprId, ExprKind, Function, FunctionRef, Place, Program, Reduction, ReductionKind, VarId, WarpOpKind,
+    Access, BinaryOp, ExprId, ExprKind, Function, FunctionRef, Place, Program, Reduction, ReductionKind, VarId,
+    WarpOpKind,
 };
 use crate::source::Span;
 
@@ -82,9 +83,8 @@ fn fast_math(at: Where) -> bool {
 }
 
 /// Intrinsics of reduced accuracy, as NVIDIA's programming guide lists them.
-const FAST: &[&str] = &[
-    "__cosf", "__exp10f", "__expf", "__fdividef", "__log10f", "__log2f", "__logf", "__powf", "__sinf", "__tanf",
-];
+const FAST: &[&str] =
+    &["__cosf", "__exp10f", "__expf", "__fdividef", "__log10f", "__log2f", "__logf", "__powf", "__sinf", "__tanf"];
 
 fn redux(at: Where) -> bool {
     at.has_warp_op(WarpOpKind::Reduce)
@@ -95,7 +95,8 @@ fn shuffle(at: Where) -> bool {
 }
 
 fn tree(at: Where) -> bool {
-    let here = |r: &Reduction| matches!(r.kind, ReductionKind::SharedTree { .. }) && at.span.overlaps(at.f.stmt(r.stmt).span);
+    let here =
+        |r: &Reduction| matches!(r.kind, ReductionKind::SharedTree { .. }) && at.span.overlaps(at.f.stmt(r.stmt).span);
     at.f.reductions.iter().any(here)
 }
 

@@ -95,7 +95,8 @@ fn squeeze(text: &str) -> String {
 /// # Errors
 /// Why no guard can be written here.
 pub fn emit(site: &Site, plan: &Plan, edits: &[Edit], out: &mut Editor) -> Result<Emitted, String> {
-    let dispatch = if plan.may_dispatch { launch_conditions(site, plan) } else { Err("a test needs the kernel".into()) };
+    let dispatch =
+        if plan.may_dispatch { launch_conditions(site, plan) } else { Err("a test needs the kernel".into()) };
     match dispatch {
         Ok(conditions) => {
             emit_dispatch(site, &conditions, edits, out);
@@ -117,19 +118,19 @@ fn emit_in_kernel(site: &Site, plan: &Plan, edits: &[Edit], out: &mut Editor) ->
         return Err("the rewritten statements declare names that later ones use".into());
     }
     let (Some(first), Some(last)) = (run.first(), run.last()) else { return Err("nothing was rewritten".into()) };
-    let span = f.stmt(*first).span.to(f.stmt(*last).span);
+    let span = region::whole(f, *first).to(region::whole(f, *last));
     let original = site.text(span);
     let optimised = splice(original, span.start as usize, edits);
     let indent = out.indent_of(span).to_owned();
     let inner = format!("{indent}{}", out.indent_unit());
-    let arm = |text: &str| format!("{inner}{}", out.reindent(text.trim(), &indent, &inner));
-    let text = format!(
-        "if ({}) {{\n{}\n{indent}}} else {{\n{}\n{indent}}}",
-        plan.condition(),
-        arm(&optimised.replace("\r\n", "\n")),
-        arm(&original.replace("\r\n", "\n")),
-    );
-    out.replace(span, &text);
+    let arm = |text: &str| {
+        let text = text.replace("\r\n", "\n");
+        format!("{{\n{inner}{}\n{indent}}}", out.reindent(text.trim(), &indent, &inner))
+    };
+    // A rewrite that is one block already is the arm.
+    let block = edits.len() == 1 && edits[0].span == span && edits[0].text.starts_with('{');
+    let first = if block { optimised.replace("\r\n", "\n") } else { arm(&optimised) };
+    out.replace(span, &format!("if ({}) {first} else {}", plan.condition(), arm(original)));
     Ok(())
 }
 
@@ -244,11 +245,7 @@ fn emit_dispatch(site: &Site, conditions: &[(&Launch, String)], edits: &[Edit], 
         let indent = out.indent_of(span).to_owned();
         let inner = format!("{indent}{}", out.indent_unit());
         let arm = |text: &str| format!("{inner}{}", out.reindent(&text.replace("\r\n", "\n"), &indent, &inner));
-        let text = format!(
-            "if ({condition}) {{\n{}\n{indent}}} else {{\n{}\n{indent}}}",
-            arm(&renamed),
-            arm(original)
-        );
+        let text = format!("if ({condition}) {{\n{}\n{indent}}} else {{\n{}\n{indent}}}", arm(&renamed), arm(original));
         out.replace(span, &text);
     }
 }

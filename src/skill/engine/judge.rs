@@ -10,6 +10,9 @@ use crate::predicate::{Answer, GuardCode, Value, Witness};
 use crate::skill::ast::{Condition, Expr, ExprKind, GroupKind, GuardPolicy, Skill};
 use crate::source::{Revision, Span};
 
+/// The [`Judged::index`] of a `let` that could not be evaluated.
+pub const LET: usize = usize::MAX;
+
 /// What became of one condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -18,9 +21,16 @@ pub enum Verdict {
     /// True under these assumptions of the contract.
     Assumed(BTreeSet<String>),
     /// Not known before the launch, tested by the guard. `code` is empty for a tail.
-    Guarded { policy: GuardPolicy, code: Option<GuardCode> },
+    Guarded {
+        policy: GuardPolicy,
+        code: Option<GuardCode>,
+    },
     Violated(Witness),
-    Unknown { reason: String, at: Vec<(Span, String)>, next: Option<String> },
+    Unknown {
+        reason: String,
+        at: Vec<(Span, String)>,
+        next: Option<String>,
+    },
 }
 
 impl Verdict {
@@ -73,26 +83,30 @@ pub enum Payoff {
 
 /// The outcome of judging a candidate.
 pub enum Judgement {
-    Sound { proof: Proof, bindings: BTreeMap<String, Bound>, values: BTreeMap<String, Value>, excluded: Vec<Judged> },
+    Sound {
+        proof: Proof,
+        bindings: BTreeMap<String, Bound>,
+        values: BTreeMap<String, Value>,
+        excluded: Vec<Judged>,
+    },
     /// Every condition that failed, and those that hold; for groups, of every member.
-    Refused { failed: Vec<Judged>, held: Vec<Judged> },
+    Refused {
+        failed: Vec<Judged>,
+        held: Vec<Judged>,
+    },
 }
 
 /// Judges all `require` conditions with `bindings` as candidates. A group binding keeps the members for which every
 /// condition holds and whose `let` values equal those of the first such member.
-pub fn judge(
-    skill: &Skill,
-    eval: &Evaluator,
-    bindings: &BTreeMap<String, Bound>,
-    revision: Revision,
-) -> Judgement {
+pub fn judge(skill: &Skill, eval: &Evaluator, bindings: &BTreeMap<String, Bound>, revision: Revision) -> Judgement {
     let group = bindings.iter().find_map(|(name, b)| match b {
         Bound::Each(members) => Some((name.clone(), members.clone())),
         Bound::One(_) => None,
     });
     let Some((name, members)) = group else {
         let about = About { skill, bindings, member: None };
-        let judged = conditions(eval, about, &|_| true);
+        let mut judged = undetermined(eval, about);
+        judged.extend(conditions(eval, about, &|_| true));
         return conclude(judged, bindings.clone(), eval.values(about), vec![], revision);
     };
     let dependent = names_that_depend_on(skill, &name);
@@ -105,7 +119,8 @@ pub fn judge(
     let mut values: Option<BTreeMap<String, Value>> = None;
     for member in members {
         let about = About { skill, bindings, member: Some((&name, member)) };
-        let own = conditions(eval, about, &|c| mentions(&c.test, &dependent));
+        let mut own = undetermined(eval, about);
+        own.extend(conditions(eval, about, &|c| mentions(&c.test, &dependent)));
         let found = eval.values(about);
         let same = values.as_ref().is_none_or(|v| same_values(v, &found));
         if own.iter().all(|j| j.verdict.holds()) && same {
@@ -127,6 +142,22 @@ pub fn judge(
     all.extend(judged);
     all.sort_by_key(|j| (j.index, j.member));
     conclude(all, bound, values.unwrap_or_default(), excluded, revision)
+}
+
+/// Judges the conditions that a remainder loop serves once more, with what the run-time tests establish: one that then
+/// holds needs no remainder and hangs on the tests instead.
+pub fn settle_tails(skill: &Skill, tested: &Evaluator, bindings: &BTreeMap<String, Bound>, mut proof: Proof) -> Proof {
+    let group = bindings.iter().find(|(_, b)| matches!(b, Bound::Each(_))).map(|(name, _)| name.as_str());
+    let policy = proof.judged.iter().find_map(|j| j.guard().filter(|g| *g != GuardPolicy::Tail));
+    let all: Vec<&Condition> = skill.require.iter().flat_map(|g| &g.conditions).collect();
+    for judged in proof.judged.iter_mut().filter(|j| j.guard() == Some(GuardPolicy::Tail)) {
+        let about = About { skill, bindings, member: group.zip(judged.member) };
+        let holds = all.get(judged.index).is_some_and(|c| tested.ask(about, &c.test).is_true());
+        if let (true, Some(policy)) = (holds, policy) {
+            judged.verdict = Verdict::Guarded { policy, code: None };
+        }
+    }
+    proof
 }
 
 /// Takes every condition for granted: the rewrite that a necessity test runs to see it fail. Nothing that is written for
@@ -158,6 +189,24 @@ fn conclude(
 
 fn same_values(a: &BTreeMap<String, Value>, b: &BTreeMap<String, Value>) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|((n, x), (m, y))| n == m && x.same(y))
+}
+
+/// A `let` that has no one value over all launches in view: no body can use it.
+fn undetermined(eval: &Evaluator, about: About) -> Vec<Judged> {
+    let lets = about.skill.lets.iter().filter_map(|definition| match eval.ask(about, &definition.value) {
+        Answer::Unknown { reason, at, next } => Some((definition, Verdict::Unknown { reason, at, next })),
+        Answer::Known { .. } => None,
+    });
+    let judged = |(definition, verdict): (&crate::skill::ast::Let, Verdict)| Judged {
+        group: GroupKind::Datatypes,
+        index: LET,
+        text: format!("let {} = {}", definition.name.node, crate::skill::print::print_expr(&definition.value)),
+        reason: "the rewrite is written with this value, which must be the same for every launch".into(),
+        member: about.member.map(|(_, anchor)| anchor),
+        verdict,
+        because: Because::nothing(),
+    };
+    lets.map(judged).collect()
 }
 
 fn conditions(eval: &Evaluator, about: About, wanted: &dyn Fn(&Condition) -> bool) -> Vec<Judged> {
@@ -193,10 +242,9 @@ fn verdict(eval: &Evaluator, about: About, condition: &Condition) -> (Verdict, B
             let witness = witness.unwrap_or_else(|| Witness { text: "it is false here".into(), at: vec![] });
             (Verdict::Violated(witness), because)
         }
-        Answer::Known { because, .. } => (
-            Verdict::Unknown { reason: "the condition is no truth value".into(), at: vec![], next: None },
-            because,
-        ),
+        Answer::Known { because, .. } => {
+            (Verdict::Unknown { reason: "the condition is no truth value".into(), at: vec![], next: None }, because)
+        }
         Answer::Unknown { reason, at, next } => guarded(eval, about, condition, reason, at, next),
     }
 }
@@ -214,7 +262,8 @@ fn guarded(
     at: Vec<(Span, String)>,
     next: Option<String>,
 ) -> (Verdict, Because) {
-    let unknown = |reason: String| (Verdict::Unknown { reason, at: at.clone(), next: next.clone() }, Because::nothing());
+    let unknown =
+        |reason: String| (Verdict::Unknown { reason, at: at.clone(), next: next.clone() }, Because::nothing());
     match condition.guard.as_ref().map(|g| g.node) {
         None | Some(GuardPolicy::Contract) => unknown(reason),
         Some(GuardPolicy::Tail) if has_tail(eval, condition) => {

@@ -96,13 +96,7 @@ fn extend(
 }
 
 /// The `where` condition: a place for which it is not known to be true is no candidate.
-fn filter(
-    skill: &Skill,
-    binding: &Binding,
-    eval: &Evaluator,
-    bound: &BTreeMap<String, Bound>,
-    anchor: Anchor,
-) -> bool {
+fn filter(skill: &Skill, binding: &Binding, eval: &Evaluator, bound: &BTreeMap<String, Bound>, anchor: Anchor) -> bool {
     let Some(condition) = &binding.condition else { return true };
     let mut scope_bindings = bound.clone();
     scope_bindings.insert(binding.name.node.clone(), Bound::One(anchor));
@@ -154,23 +148,19 @@ fn places(binding: &Binding, program: &Program, f: &Function, at: FunctionRef) -
             .collect(),
         Surface::Call => ids(&f.exprs)
             .filter(|(_, e)| match &e.kind {
-                ExprKind::Call { callee, receiver: None, .. } => {
-                    word(callee.strip_prefix("::").unwrap_or(callee))
-                }
+                ExprKind::Call { callee, receiver: None, .. } => word(callee.strip_prefix("::").unwrap_or(callee)),
                 _ => false,
             })
             .map(|(i, _)| of_expr(Place::Expr(crate::ir::ExprId(i)), crate::ir::ExprId(i)))
             .collect(),
-        Surface::Expr => ids(&f.exprs)
-            .map(|(i, _)| of_expr(Place::Expr(crate::ir::ExprId(i)), crate::ir::ExprId(i)))
-            .collect(),
+        Surface::Expr => {
+            ids(&f.exprs).map(|(i, _)| of_expr(Place::Expr(crate::ir::ExprId(i)), crate::ir::ExprId(i))).collect()
+        }
         Surface::Launch => {
             let anchor = |l| Anchor { function: at, place: Place::Launch(l), span: program.launch(l).span };
             program.launches_of(at).into_iter().map(anchor).collect()
         }
-        Surface::Atomic => ids(&f.atomics)
-            .map(|(_, a)| of_expr(Place::Expr(a.expr), a.expr))
-            .collect(),
+        Surface::Atomic => ids(&f.atomics).map(|(_, a)| of_expr(Place::Expr(a.expr), a.expr)).collect(),
         Surface::Registers
         | Surface::Branch
         | Surface::Accumulator

@@ -1,6 +1,6 @@
 //! Statement ranges: the smallest run of sibling statements that covers some edits, and what it declares.
 
-use crate::ir::{Block, Function, Stmt, StmtId, StmtKind};
+use crate::ir::{Block, Function, StmtId, StmtKind};
 use crate::source::Span;
 
 /// The blocks directly inside a statement.
@@ -23,11 +23,11 @@ pub fn covering(f: &Function, spans: &[Span]) -> Option<Vec<StmtId>> {
     let mut best: Option<Vec<StmtId>> = None;
     let mut pending = vec![&f.body];
     while let Some(block) = pending.pop() {
-        let hit = |id: &&StmtId| spans.iter().any(|s| touches(f.stmt(**id), *s));
+        let hit = |id: &&StmtId| spans.iter().any(|s| touches(whole(f, **id), *s));
         let run: Vec<StmtId> = block.stmts.iter().filter(hit).copied().collect();
         let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
-        let whole = f.stmt(*first).span.to(f.stmt(*last).span);
-        if !spans.iter().all(|s| whole.contains(*s)) {
+        let run_span = whole(f, *first).to(whole(f, *last));
+        if !spans.iter().all(|s| run_span.contains(*s)) {
             continue;
         }
         let start = block.stmts.iter().position(|s| s == first)?;
@@ -40,8 +40,15 @@ pub fn covering(f: &Function, spans: &[Span]) -> Option<Vec<StmtId>> {
     best
 }
 
-fn touches(stmt: &Stmt, span: Span) -> bool {
-    stmt.span.overlaps(span) || (span.is_empty() && stmt.span.start <= span.start && span.start <= stmt.span.end)
+/// A statement with the `#pragma unroll` in front of it.
+pub fn whole(f: &Function, stmt: StmtId) -> Span {
+    let span = f.stmt(stmt).span;
+    let pragma = f.loops.iter().find(|k| k.stmt == stmt).and_then(|k| k.unroll.as_ref());
+    pragma.map_or(span, |(_, p)| p.to(span))
+}
+
+fn touches(stmt: Span, span: Span) -> bool {
+    stmt.overlaps(span) || (span.is_empty() && stmt.start <= span.start && span.start <= stmt.end)
 }
 
 /// Whether one of the statements declares a name at the level of the run, so that it cannot be moved into a branch.

@@ -6,6 +6,7 @@ use super::run::{Rejection, RolledBack};
 use super::survey::{Finding, FindingKind, SiteResult};
 use crate::diag::{Code, Diagnostic, Severity};
 use crate::ir::FlawKind;
+use crate::skill::ast::GuardPolicy;
 use crate::source::Span;
 
 pub const APPLIES: Code = Code(200);
@@ -67,7 +68,7 @@ fn applies(f: &Finding, result: &SiteResult, payoff: &Payoff, conditions: &[Judg
     for judged in conditions {
         let text = match &judged.verdict {
             Verdict::Guarded { code: Some(code), .. } => format!("tested at run time: {}", code.text),
-            Verdict::Guarded { code: None, .. } => format!("remainder loop for: {}", judged.text),
+            Verdict::Guarded { policy: GuardPolicy::Tail, .. } => format!("remainder loop for: {}", judged.text),
             _ => continue,
         };
         if !tests.contains(&text) {
@@ -81,7 +82,8 @@ fn applies(f: &Finding, result: &SiteResult, payoff: &Payoff, conditions: &[Judg
 fn refused(f: &Finding, failed: &[Judged]) -> Diagnostic {
     let violated = failed.iter().any(|j| matches!(j.verdict, Verdict::Violated(_)));
     let code = if violated { VIOLATED } else { UNKNOWN };
-    let count = if failed.len() == 1 { "one condition fails".to_owned() } else { format!("{} conditions fail", failed.len()) };
+    let count =
+        if failed.len() == 1 { "one condition fails".to_owned() } else { format!("{} conditions fail", failed.len()) };
     let mut d =
         Diagnostic::new(code, Severity::Note, format!("{} does not apply: {count}", f.skill)).at(f.span, "here");
     let mut said: Vec<(Span, String)> = vec![];
@@ -125,7 +127,8 @@ pub fn excluded(f: &Finding, judged: &Judged) -> Diagnostic {
 /// Why a sound rewrite was taken back or never written.
 pub fn rolled_back(r: &RolledBack) -> Diagnostic {
     let f = &r.finding;
-    let d = |code, message: String| Diagnostic::warning(code, message).at(f.span, format!("{} was not applied", f.skill));
+    let d =
+        |code, message: String| Diagnostic::warning(code, message).at(f.span, format!("{} was not applied", f.skill));
     match &r.reason {
         Rejection::Stop(stop) => stopped(f, stop),
         Rejection::NewFlaw(span) => d(NEW_FLAW, "the rewritten text does not parse as cleanly as the original".into())
@@ -144,11 +147,15 @@ fn stopped(f: &Finding, stop: &Stop) -> Diagnostic {
     let at = |d: Diagnostic| d.at(f.span, format!("{} was not applied", f.skill));
     match stop {
         Stop::NoBody => at(Diagnostic::warning(NO_MODEL, format!("{} has no body for CUDA", f.skill))),
-        Stop::NoModel => at(Diagnostic::warning(NO_MODEL, format!("{} has a model's body, and no model is configured", f.skill)))
-            .next("use a skill with a native or template body"),
+        Stop::NoModel => {
+            at(Diagnostic::warning(NO_MODEL, format!("{} has a model's body, and no model is configured", f.skill)))
+                .next("use a skill with a native or template body")
+        }
         Stop::NoRule => at(Diagnostic::new(NO_RULE, Severity::Note, format!("no rule of {} matches", f.skill))),
-        Stop::Broken(what) => at(Diagnostic::warning(BROKEN_PASS, format!("the body of {} broke off: {what}", f.skill)))
-            .next("please report it: the skill's conditions let a shape through that its body does not know"),
+        Stop::Broken(what) => {
+            at(Diagnostic::warning(BROKEN_PASS, format!("the body of {} broke off: {what}", f.skill)))
+                .next("please report it: the skill's conditions let a shape through that its body does not know")
+        }
         Stop::Flawed { kind, at: span } => {
             at(Diagnostic::warning(FLAWED, "the text is not certain enough to be edited")).see(*span, flaw(*kind))
         }

@@ -31,11 +31,19 @@ pub enum Stop {
     /// The pass found a shape that the skill's conditions should have excluded.
     Broken(String),
     /// The function, or the edited part of it, is not certain enough to be edited.
-    Flawed { kind: FlawKind, at: Span },
+    Flawed {
+        kind: FlawKind,
+        at: Span,
+    },
     /// An edit outside what the skill declares to touch.
-    Undeclared { at: Span, needs: Touch },
+    Undeclared {
+        at: Span,
+        needs: Touch,
+    },
     /// The site stands in the fallback arm of the same guard.
-    AlreadyGuarded { at: Span },
+    AlreadyGuarded {
+        at: Span,
+    },
     NoGuard(String),
     Edit(EditError),
 }

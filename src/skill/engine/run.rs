@@ -173,7 +173,10 @@ impl State<'_> {
             (_, Ok((change, set, text, unit)), _) => self.accept(change, set, text, unit).map(|()| true),
             (key, Err(reason), finding) => {
                 self.rejected.insert(key);
-                self.rolled_back.push(RolledBack { finding, reason });
+                // The fallback of a guard is where the rewrite is not wanted: nothing went wrong.
+                if !matches!(reason, Rejection::Stop(Stop::AlreadyGuarded { .. })) {
+                    self.rolled_back.push(RolledBack { finding, reason });
+                }
                 Ok(true)
             }
         }

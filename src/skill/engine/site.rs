@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::judge::Judged;
-use crate::ir::{Access, Anchor, ExprId, Function, FunctionRef, Launch, Loop, Place, Program, Reduction, SharedTile};
+use crate::ir::{
+    Access, Anchor, ExprId, Function, FunctionRef, Launch, Loop, Place, Program, Reduction, Scalar, SharedTile,
+};
 use crate::pass::Broken;
 use crate::predicate::Value;
 use crate::skill::ast::{GuardPolicy, Skill};
@@ -120,9 +122,18 @@ impl<'a> Site<'a> {
             Value::Bool(b) => Some(b.to_string()),
             Value::Int(p) => p.poly.as_constant().map(|n| n.to_string()),
             Value::Symbol(word) => Some(word.clone()),
+            Value::DType(scalar) => Some(format!("{scalar:?}").to_lowercase()),
             _ => None,
         };
         self.values.iter().filter_map(|(name, v)| Some((name.clone(), text(v)?))).collect()
+    }
+
+    /// A `let` value that is an element type.
+    pub fn dtype(&self, name: &str) -> Result<Scalar, Broken> {
+        match self.values.get(name) {
+            Some(Value::DType(scalar)) => Ok(*scalar),
+            _ => Err(Broken(format!("`{name}` is no element type here"))),
+        }
     }
 
     /// A `let` value or tunable that is an integer.

@@ -4,10 +4,11 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use super::eval::Evaluator;
+use super::guard::Plan;
 use super::judge::{self, Judged, Judgement, Payoff, Verdict};
 use super::site::{Bound, Proof, Site};
 use super::{features, matching};
-use crate::contract::Assumptions;
+use crate::contract::{Assumption, Assumptions, parse_assumption};
 use crate::facts::{Analysis, Macros, analyse, macros_of};
 use crate::ir::{Function, FunctionKind, FunctionRef, Place, Program};
 use crate::predicate::Value;
@@ -38,10 +39,21 @@ pub enum SiteResult {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum FindingKind {
-    Applies { result: SiteResult, payoff: Payoff, conditions: Vec<Judged>, excluded: Vec<Judged> },
-    Refused { failed: Vec<Judged>, held: Vec<Judged> },
+    Applies {
+        result: SiteResult,
+        payoff: Payoff,
+        conditions: Vec<Judged>,
+        excluded: Vec<Judged>,
+    },
+    Refused {
+        failed: Vec<Judged>,
+        held: Vec<Judged>,
+    },
     /// A feature that the skill requires is missing, or one that it conflicts with is there.
-    Feature { name: String, missing: bool },
+    Feature {
+        name: String,
+        missing: bool,
+    },
 }
 
 /// One skill at one place.
@@ -74,14 +86,11 @@ pub struct Sound {
 /// Functions in which skills look for places: kernels and device functions whose body was read.
 pub fn functions(program: &Program) -> Vec<FunctionRef> {
     let wanted = |f: &&Function| {
-        matches!(f.kind, FunctionKind::Kernel | FunctionKind::Device) && f.body_span.is_some()
+        matches!(f.kind, FunctionKind::Kernel | FunctionKind::Device | FunctionKind::HostDevice)
+            && f.body_span.is_some()
     };
     let refs = |(u, unit): (usize, &crate::ir::Unit)| {
-        unit.functions
-            .iter()
-            .filter(wanted)
-            .map(|f| FunctionRef { unit: u as u32, function: f.id })
-            .collect::<Vec<_>>()
+        unit.functions.iter().filter(wanted).map(|f| FunctionRef { unit: u as u32, function: f.id }).collect::<Vec<_>>()
     };
     program.units.iter().enumerate().flat_map(refs).collect()
 }
@@ -125,10 +134,11 @@ pub fn judge_all<'a>(input: Input<'a>, skill: &'a Skill, at: FunctionRef, analys
     if !in_scope(skill, input.platform) || !matching::possible(skill, input.program.function(at)) {
         return vec![];
     }
+    let macros = analysis.macros;
     let Some(analysis) = analysis.get() else { return vec![] };
     let eval = Evaluator { analysis };
     let (candidates, _) = matching::candidates(skill, input.program, at, &eval);
-    candidates.into_iter().map(|bindings| judge_one(input, skill, at, &eval, bindings)).collect()
+    candidates.into_iter().map(|bindings| judge_one(input, skill, at, macros, &eval, bindings)).collect()
 }
 
 /// Whether the skill is meant for the platform.
@@ -141,6 +151,7 @@ fn judge_one<'a>(
     input: Input<'a>,
     skill: &'a Skill,
     at: FunctionRef,
+    macros: &[Macros],
     eval: &Evaluator,
     bindings: BTreeMap<String, Bound>,
 ) -> Candidate<'a> {
@@ -170,6 +181,7 @@ fn judge_one<'a>(
     }
     match judge::judge(skill, eval, &bindings, revision) {
         Judgement::Sound { proof, bindings, values, excluded } => {
+            let proof = without_needless_tail(input, skill, at, macros, &bindings, proof);
             let payoff = judge::payoff(skill, eval, &bindings);
             let site = site(bindings, values);
             let kind = FindingKind::Applies {
@@ -187,6 +199,23 @@ fn judge_one<'a>(
             Candidate { site, outcome: None, finding }
         }
     }
+}
+
+/// Where a run-time test makes the count divide as well (`cols % 4 == 0`), the remainder loop would never run.
+fn without_needless_tail(
+    input: Input,
+    skill: &Skill,
+    at: FunctionRef,
+    macros: &[Macros],
+    bindings: &BTreeMap<String, Bound>,
+    proof: Proof,
+) -> Proof {
+    let Some(plan) = proof.needs_tail().then(|| Plan::of(&proof)).flatten() else { return proof };
+    let tested: Vec<Assumption> = plan.terms.iter().filter_map(|t| parse_assumption(t, None).ok()).collect();
+    let mut assumptions = input.assumptions.of(&input.program.function(at).name);
+    assumptions.extend(&tested);
+    let Some(analysis) = analyse(input.program, macros, at, &assumptions) else { return proof };
+    judge::settle_tails(skill, &Evaluator { analysis: &analysis }, bindings, proof)
 }
 
 fn members(bindings: &BTreeMap<String, Bound>) -> Vec<Span> {

@@ -4,16 +4,16 @@ mod mistakes;
 mod noise;
 
 use super::ast::BodyKind;
-use super::test_vocabulary::Draft;
 use super::*;
 use crate::diag::{Diagnostic, Severity};
+use crate::predicate::registry;
 use crate::source::{FileId, Lines, Span};
 
 const FILE: FileId = FileId(0);
 
 /// All problems of a text: those of reading it and, if it holds a skill, those of its meaning.
 fn problems(text: &str) -> Vec<Diagnostic> {
-    examine(FILE, text, &Draft, Some(&Library::built_in().unwrap().directions)).problems
+    examine(FILE, text, registry(), Some(&Library::built_in().unwrap().directions)).problems
 }
 
 /// One line per problem: code, place, message, label, next step.
@@ -50,7 +50,7 @@ fn bare(mut skill: Skill) -> String {
 #[test]
 fn built_in_skills_are_clean() {
     let library = Library::built_in().unwrap_or_else(|e| panic!("{e}: {:#?}", e.problems));
-    let problems = library.check(&Draft);
+    let problems = library.check(registry());
     assert!(problems.is_empty(), "{problems:#?}");
     assert!(library.len() >= 4);
     assert_eq!(library.near("vectorise_access"), Some("vectorize_access"));
@@ -128,7 +128,7 @@ fn a_new_skill_is_clean_from_the_start() {
 fn user_skills_join_the_library_or_say_why_not() {
     let library = Library::built_in().unwrap();
     let template = scaffold::scaffold("fuse_something", "throughput", BodyKind::Template).unwrap().skill;
-    let add = |path: &str, text: &str| library.with_user_skills(&[(path.to_owned(), text.to_owned())], &Draft);
+    let add = |path: &str, text: &str| library.with_user_skills(&[(path.to_owned(), text.to_owned())], registry());
     let codes = |r: Result<Library, LibraryError>| -> Vec<u16> {
         r.err().map(|e| e.problems.iter().map(|p| p.code.0).collect()).unwrap_or_default()
     };
@@ -144,7 +144,7 @@ fn user_skills_join_the_library_or_say_why_not() {
     assert_eq!(codes(add("fuse_something.skill", &template.replace("direction throughput", "direction speed"))), [129]);
     let twice =
         [("a/fuse_something.skill".to_owned(), template.clone()), ("b/fuse_something.skill".to_owned(), template)];
-    assert_eq!(codes(library.with_user_skills(&twice, &Draft)), [140]);
+    assert_eq!(codes(library.with_user_skills(&twice, registry())), [140]);
 }
 
 #[test]
