@@ -13,7 +13,7 @@ use kopt::syntax::cuda::parse_unit;
 
 /// The demo's kernels under new names, until the text has `lines` lines.
 fn text_of(lines: usize) -> String {
-    let unit = include_str!("../src/cli/demo/rows.cu");
+    let unit = include_str!("../src/cli/demo/attention_rows.cu");
     let mut text = String::new();
     let mut n = 0;
     while text.lines().count() < lines {
@@ -34,8 +34,8 @@ fn front(c: &mut Criterion) {
     group.bench_function("mask, parse, lower", |b| {
         b.iter(|| parse_unit(FileId(0), black_box(&source), &known).functions.len());
     });
-    let library = kopt::skill::library::builtin().expect("the built-in skills load");
-    let skills: Vec<_> = library.iter().collect();
+    let library = kopt::skill::Library::built_in().expect("the built-in skills load");
+    let skills: Vec<_> = library.iter().map(|s| &s.skill).collect();
     group.bench_function("parse, facts, all skills", |b| {
         b.iter(|| {
             let mut sources = Sources::default();

@@ -195,7 +195,8 @@ mod tests {
             verdicts: vec!["layout: rank(t) == 2: proved".into()],
             edits: vec![edit],
         };
-        let file = |path: &str| LockedFile { path: path.into(), after: "6".into(), arch: None, steps: vec![step.clone()] };
+        let file =
+            |path: &str| LockedFile { path: path.into(), after: "6".into(), arch: None, steps: vec![step.clone()] };
         Lock { version: VERSION, files: vec![file("b.cu"), file("a.cu")] }
     }
 

@@ -87,7 +87,12 @@ fn exit_codes_are_as_documented() {
     for (arguments, code, part) in table {
         let run = folder.kopt(arguments);
         assert_eq!(run.code, Some(*code), "kopt {arguments}\n{}\n--- stderr\n{}", run.out, run.err);
-        assert!(run.out.contains(part) || run.err.contains(part), "`{part}` of kopt {arguments}\n{}\n{}", run.out, run.err);
+        assert!(
+            run.out.contains(part) || run.err.contains(part),
+            "`{part}` of kopt {arguments}\n{}\n{}",
+            run.out,
+            run.err
+        );
     }
     assert_eq!(folder.get("transpose.cu"), TRANSPOSE, "nothing is written unless asked for");
 }
@@ -119,7 +124,16 @@ fn what_does_not_compile_is_not_written() {
         let mut command = folder.command(env!("CARGO_BIN_EXE_kopt"));
         // The user's own compiler, where there is one.
         command.env_remove("KOPT_CACHE").env("KOPT_CACHE", own_cache());
-        command.args(["apply", "--skill", "call_nothing", "--even-if-not-paying", "--write", "--verify", verify, "k.cu"]);
+        command.args([
+            "apply",
+            "--skill",
+            "call_nothing",
+            "--even-if-not-paying",
+            "--write",
+            "--verify",
+            verify,
+            "k.cu",
+        ]);
         command.output().expect("kopt starts")
     };
     let there = kopt::compile::Toolchain::find().nvrtc.is_some();

@@ -41,7 +41,11 @@ fn a_change_of_what_the_rewrite_rests_on_makes_it_stale() {
         ("a bound", |t| t.replace("if (x < n && y < n)", "if (x < n && y <= n)"), "K0513"),
         ("an extent", |t| t.replace("tile[32][32];", "tile[32][64];"), "K0513"),
         ("a launch", |t| t.replace("dim3(32, 32)", "dim3(32, 8)"), "K0514"),
-        ("a second launch", |t| t.replace("\n}\n\nvoid run", "\n}\nvoid other(float* x) { transpose<<<1, 32>>>(x, x, 4); }\nvoid run"), "K0514"),
+        (
+            "a second launch",
+            |t| t.replace("\n}\n\nvoid run", "\n}\nvoid other(float* x) { transpose<<<1, 32>>>(x, x, 4); }\nvoid run"),
+            "K0514",
+        ),
         ("the name", |t| t.replace("transpose", "turn"), "K0512"),
     ];
     for (what, change, code) in table {

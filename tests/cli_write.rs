@@ -45,7 +45,8 @@ fn line_ends_marks_and_permissions_stay() {
     assert_eq!(folder.get("a.cu"), crlf.replace("[32][32];", "[32][32 + 1];"));
     #[cfg(unix)]
     assert_eq!(mode(&folder), 0o754);
-    let left: Vec<_> = std::fs::read_dir(folder.path(".")).expect("it is there").flatten().map(|e| e.file_name()).collect();
+    let left: Vec<_> =
+        std::fs::read_dir(folder.path(".")).expect("it is there").flatten().map(|e| e.file_name()).collect();
     assert!(!left.iter().any(|n| n.to_string_lossy().contains(".kopt-")), "{left:?}");
 }
 

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use kopt::contract::{Assumptions, parse_assumption};
 use kopt::diag::{Code, Diagnostic};
 use kopt::ir::Program;
 use kopt::skill::Skill;
+use kopt::skill::ast::Class;
 use kopt::skill::engine::run::{self, Change, Outcome, Request};
 use kopt::skill::engine::survey::{FindingKind, SiteResult};
 use kopt::skill::engine::{Payoff, Verdict, features, report, survey};
@@ -90,9 +92,10 @@ pub fn rewrite(session: &Session, args: &Args, printer: &mut Printer) -> Result<
     let loaded = &session.loaded;
     let parse = |file: FileId, source: &SourceFile| loaded.parse(file, source);
     let passes = kopt::pass::builtin();
+    let assumptions = with_permission(&session.assumptions, &skills);
     let request = Request {
         skills: &skills,
-        assumptions: &session.assumptions,
+        assumptions: &assumptions,
         platform: session.platform(),
         passes: &passes,
         at: at(session, args.at)?,
@@ -106,6 +109,15 @@ pub fn rewrite(session: &Session, args: &Args, printer: &mut Printer) -> Result<
         printer.progress("");
         Failure::new(Exit::Usage, d.next("apply the skills one at a time"))
     })
+}
+
+/// Who names a skill that approximates permits it; the output and the lock say so.
+fn with_permission(given: &Assumptions, skills: &[&Skill]) -> Assumptions {
+    let mut all = given.clone();
+    if skills.iter().any(|s| s.class.node == Class::Approximating) {
+        all.everywhere.extend(parse_assumption("permit(approximate)", None).ok());
+    }
+    all
 }
 
 fn at(session: &Session, line: Option<u32>) -> Result<Vec<Span>, Failure> {
@@ -133,7 +145,8 @@ pub fn compiler(verify: Verify, session: &Session) -> Result<(Option<Gate>, Stri
         return Ok((None, "not run (--verify none)".into()));
     }
     let flags = &session.config.nvcc_flags;
-    let gate = Gate::find(&session.loaded.project.root, &session.include, &session.define, flags, session.arch.as_deref());
+    let gate =
+        Gate::find(&session.loaded.project.root, &session.include, &session.define, flags, session.arch.as_deref());
     match gate {
         Some(gate) => {
             let mut text = format!("{}, {}", gate.toolchain(), gate.arch());
@@ -192,7 +205,8 @@ pub fn show(
         printer.diagnostic(session.sources(), &report::rolled_back(back))?;
     }
     for name in args.skill.iter().filter(|n| !outcome.changes.iter().any(|c| &c.skill == *n)) {
-        let why: Vec<_> = outcome.findings.iter().filter(|f| &f.skill == name && wanted(session, args, f.span)).collect();
+        let why: Vec<_> =
+            outcome.findings.iter().filter(|f| &f.skill == name && wanted(session, args, f.span)).collect();
         for f in why.iter().take(SHOWN) {
             printer.diagnostic(session.sources(), &report::finding(f))?;
         }
@@ -249,11 +263,8 @@ pub fn change_text(change: &Change) -> String {
     };
     text += &format!("  payoff {pays}\n");
     let count = |word: &str| change.conditions.iter().filter(|j| j.verdict.word() == word).count();
-    let counts: Vec<String> = ["proved", "assumed", "guarded"]
-        .iter()
-        .filter(|w| count(w) > 0)
-        .map(|w| format!("{} {w}", count(w)))
-        .collect();
+    let counts: Vec<String> =
+        ["proved", "assumed", "guarded"].iter().filter(|w| count(w) > 0).map(|w| format!("{} {w}", count(w))).collect();
     text += &format!("  conditions: {}\n", counts.join(", "));
     if let Some(guard) = &change.guard {
         text += &format!("  guard: {} on `{}`", guard.kind, guard.condition);
@@ -295,8 +306,7 @@ fn exit(
             exit = Exit::Findings;
         }
     }
-    let unchecked =
-        files.iter().flat_map(|f| &f.checked).any(|c| matches!(c.verdict, gate::Verdict::NotChecked(_)));
+    let unchecked = files.iter().flat_map(|f| &f.checked).any(|c| matches!(c.verdict, gate::Verdict::NotChecked(_)));
     if exit == Exit::Done && args.verify == Verify::Compile && unchecked {
         exit = Exit::Inconclusive;
     }

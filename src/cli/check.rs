@@ -50,8 +50,7 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
     let findings = session.survey(&skills);
     let modelled = Modelled::of(&session.loaded.program, &session.loaded.requested);
     show(&session, &findings, &modelled, args, printer)?;
-    let tallies: Vec<(String, Tally)> =
-        skills.iter().map(|s| (s.name.node.clone(), Tally::of(s, &findings))).collect();
+    let tallies: Vec<(String, Tally)> = skills.iter().map(|s| (s.name.node.clone(), Tally::of(s, &findings))).collect();
     if !findings.is_empty() {
         printer.heading("skills")?;
         let width = tallies.iter().map(|(n, _)| n.len()).max().unwrap_or(0);
@@ -144,7 +143,8 @@ fn show(
     let hidden = findings.iter().filter(|f| !is_shown(f)).count();
     if hidden > 0 && !args.possible {
         let places = if hidden == 1 { "place" } else { "places" };
-        printer.line(format!("{hidden} more {places} where a skill is refused or not expected to pay: --possible\n"))?;
+        printer
+            .line(format!("{hidden} more {places} where a skill is refused or not expected to pay: --possible\n"))?;
     }
     Ok(())
 }

@@ -59,7 +59,8 @@ pub fn run(_: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
             printer.line(format!("        next: {mend}"))?;
         }
     }
-    let tier = |t: &Tier| json!({ "tier": t.number, "gives": t.gives, "there": t.there, "found": t.found, "next": t.mend });
+    let tier =
+        |t: &Tier| json!({ "tier": t.number, "gives": t.gives, "there": t.there, "found": t.found, "next": t.mend });
     printer.json(&json!({
         "schema": "kopt/doctor/1",
         "tiers": tiers.iter().map(tier).collect::<Vec<_>>(),

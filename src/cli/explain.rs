@@ -72,7 +72,8 @@ fn one(name: &str, printer: &mut Printer) -> Result<Exit, Failure> {
         let form = types::form(predicate.name, &predicate.signature);
         printer.heading(&form)?;
         printer.line(format!("\n{}", wrap(predicate.explain, WIDTH)))?;
-        let asked: Vec<&str> = library.iter().map(|s| &s.skill).filter(|s| asks(s, name)).map(|s| s.name.node.as_str()).collect();
+        let asked: Vec<&str> =
+            library.iter().map(|s| &s.skill).filter(|s| asks(s, name)).map(|s| s.name.node.as_str()).collect();
         if !asked.is_empty() {
             printer.line(format!("\nAsked by: {}", asked.join(", ")))?;
         }

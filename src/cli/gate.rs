@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use kopt::compile::{
-    BlockShape, Cache, CompileError, CompileGate, CompileRequest, Comparison, Compiled, HeaderSource, HeaderText, Sliced,
-    Target, Toolchain, compare, slice, toolchain,
+    BlockShape, Cache, Comparison, CompileError, CompileGate, CompileRequest, Compiled, HeaderSource, HeaderText,
+    Sliced, Target, Toolchain, compare, slice, toolchain,
 };
 use kopt::diag::Diagnostic;
 use kopt::ir::{ExprKind, Function, FunctionRef, Program};
@@ -21,7 +21,10 @@ pub enum Verdict {
     /// The gate has nothing to say; the rewrite stands.
     NotChecked(String),
     /// The original compiles and the candidate does not.
-    Fails { problems: Vec<Diagnostic>, sources: Sources },
+    Fails {
+        problems: Vec<Diagnostic>,
+        sources: Sources,
+    },
 }
 
 pub struct Checked {
@@ -59,7 +62,13 @@ impl HeaderSource for Disk {
 
 impl Gate {
     /// A gate, if there is a compiler.
-    pub fn find(root: &Path, include: &[PathBuf], define: &[String], nvcc_flags: &[String], arch: Option<&str>) -> Option<Gate> {
+    pub fn find(
+        root: &Path,
+        include: &[PathBuf],
+        define: &[String],
+        nvcc_flags: &[String],
+        arch: Option<&str>,
+    ) -> Option<Gate> {
         let found = Toolchain::find();
         found.nvrtc.as_ref()?;
         let cache = toolchain::cache_folder().map_or_else(Cache::none, |folder| Cache::in_folder(&folder));
@@ -117,7 +126,9 @@ impl Gate {
         let instances = match (original.is_template, original.instantiations.as_slice()) {
             (false, _) => vec![String::new()],
             (true, []) => return one(new, Verdict::NotChecked("a template without an instantiation in view".into())),
-            (true, list) => list.iter().map(|i| i.find('<').map_or_else(String::new, |at| i[at..].to_owned())).collect(),
+            (true, list) => {
+                list.iter().map(|i| i.find('<').map_or_else(String::new, |at| i[at..].to_owned())).collect()
+            }
         };
         let shape = block_shape(program, sources, old);
         instances
@@ -135,7 +146,13 @@ impl Gate {
         self.gate.compile(&request)
     }
 
-    fn pair(&self, original: (&Sliced, &str), candidate: (&Sliced, &str), after: &SourceFile, shape: BlockShape) -> Verdict {
+    fn pair(
+        &self,
+        original: (&Sliced, &str),
+        candidate: (&Sliced, &str),
+        after: &SourceFile,
+        shape: BlockShape,
+    ) -> Verdict {
         let before = match self.compile(original) {
             Ok(compiled) => compiled,
             Err(error) => return Verdict::NotChecked(format!("the original does not compile by itself: {error}")),
@@ -242,7 +259,12 @@ pub fn json(checked: &[Checked]) -> Vec<Value> {
 }
 
 /// The kernels of one file that changed, each with its counterpart.
-pub fn pairs(changes: &[&kopt::skill::engine::Change], before: &Program, after: &Program, file: FileId) -> BTreeSet<(String, String)> {
+pub fn pairs(
+    changes: &[&kopt::skill::engine::Change],
+    before: &Program,
+    after: &Program,
+    file: FileId,
+) -> BTreeSet<(String, String)> {
     let kernels = |p: &Program| -> BTreeMap<String, String> {
         let unit = p.units.iter().find(|u| u.file == file);
         let of = |f: &Function| (f.qualified.clone(), f.name.clone());
@@ -260,7 +282,9 @@ pub fn pairs(changes: &[&kopt::skill::engine::Change], before: &Program, after: 
         pairs.extend(beside.map(|n| (change.function.clone(), n.clone())));
     }
     let dispatched: BTreeSet<String> = pairs.iter().filter(|(a, b)| a != b).map(|(a, _)| a.clone()).collect();
-    let guarded_only = |k: &String| changes.iter().filter(|c| &c.function == k).all(|c| c.guard.as_ref().is_some_and(|g| g.kind == "dispatch"));
+    let guarded_only = |k: &String| {
+        changes.iter().filter(|c| &c.function == k).all(|c| c.guard.as_ref().is_some_and(|g| g.kind == "dispatch"))
+    };
     pairs.retain(|(a, b)| a != b || !(dispatched.contains(a) && guarded_only(a)));
     pairs
 }

@@ -23,7 +23,8 @@ pub fn place(sources: &Sources, span: Span) -> Value {
 }
 
 pub fn diagnostic(sources: &Sources, d: &Diagnostic) -> Value {
-    let label = |l: &kopt::diag::Label| json!({ "place": place(sources, l.span), "text": l.text, "primary": l.primary });
+    let label =
+        |l: &kopt::diag::Label| json!({ "place": place(sources, l.span), "text": l.text, "primary": l.primary });
     json!({
         "code": d.code, "severity": d.severity, "message": d.message,
         "labels": d.labels.iter().map(label).collect::<Vec<_>>(),

@@ -55,8 +55,7 @@ pub fn load(paths: &[PathBuf], include: &[PathBuf], define: &[String]) -> Result
         Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
         None => (text.clone(), None),
     };
-    let options =
-        Options { include_dirs: include.to_vec(), defines: define.iter().map(pair).collect(), root: None };
+    let options = Options { include_dirs: include.to_vec(), defines: define.iter().map(pair).collect(), root: None };
     let project = project::load(paths, &options);
     let is_read = |p: &&PathBuf| p.is_dir() || project.files.iter().any(|f| &f.path == *p);
     if paths.iter().any(|p| !is_read(&p)) {
@@ -98,7 +97,8 @@ fn parse(project: Project, explicit: &[PathBuf]) -> Loaded {
         }
     }
     let wanted: Vec<FileId> = project.files.iter().filter(|f| f.needs_parse).map(|f| f.id).collect();
-    let units: Vec<Unit> = wanted.par_iter().map(|id| parse_unit(*id, project.sources.get(*id), &project.macros)).collect();
+    let units: Vec<Unit> =
+        wanted.par_iter().map(|id| parse_unit(*id, project.sources.get(*id), &project.macros)).collect();
     let complete = is_complete(&project, &units);
     loaded.program = Program { units, complete };
     loaded.problems = project.problems.clone();
@@ -113,7 +113,9 @@ fn is_complete(project: &Project, units: &[Unit]) -> bool {
     let [own] = named.as_slice() else { return false };
     let has_main = own.functions.iter().any(|f| f.qualified == "main" && f.body_span.is_some());
     let declared = |name: &str| headers.iter().any(|h| h.functions.iter().any(|f| f.name == name));
-    has_main && !own.kernels().any(|k| declared(&k.name)) && project.files.iter().filter(|f| f.role == Role::Named).count() == 1
+    has_main
+        && !own.kernels().any(|k| declared(&k.name))
+        && project.files.iter().filter(|f| f.role == Role::Named).count() == 1
 }
 
 /// The path without `.` and without steps up where that can be said without asking the disk.

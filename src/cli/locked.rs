@@ -40,10 +40,8 @@ pub fn run(args: &Args, session: &Session, printer: &mut Printer) -> Result<Exit
     }
     target.write_texts(session, &files, printer)?;
     target.dependencies(session, printer)?;
-    let list: Vec<_> = files
-        .iter()
-        .map(|f| json!({ "file": f.before.name, "changed": f.changed(), "diff": f.diff() }))
-        .collect();
+    let list: Vec<_> =
+        files.iter().map(|f| json!({ "file": f.before.name, "changed": f.changed(), "diff": f.diff() })).collect();
     printer.json(&json!({ "schema": "kopt/locked/1", "files": list, "written": target.is_written() }))?;
     Ok(Exit::Done)
 }
@@ -75,12 +73,7 @@ fn with_recorded(given: &Assumptions, locked: &LockedFile) -> Assumptions {
     all
 }
 
-fn result(
-    session: &Session,
-    file: FileId,
-    replayed: Replayed,
-    printer: &mut Printer,
-) -> Result<FileResult, Failure> {
+fn result(session: &Session, file: FileId, replayed: Replayed, printer: &mut Printer) -> Result<FileResult, Failure> {
     let before = session.sources().get(file).clone();
     let after = match replayed {
         Replayed::AlreadyDone => {

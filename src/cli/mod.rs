@@ -35,8 +35,10 @@ use printer::Printer;
 /// Rewrites CUDA kernels where it can show that the rewrite is sound.
 #[derive(Parser)]
 #[command(name = "kopt", version, about, propagate_version = true, disable_help_subcommand = true)]
-#[command(after_help = "Exit codes: 0 done; 1 findings or nothing changed; 2 usage or configuration; 3 verification failed;\n\
-    4 kernels not modelled (--strict); 5 a required tier is missing; 6 inconclusive. `kopt demo` shows all of it.")]
+#[command(
+    after_help = "Exit codes: 0 done; 1 findings or nothing changed; 2 usage or configuration; 3 verification failed;\n\
+    4 kernels not modelled (--strict); 5 a required tier is missing; 6 inconclusive. `kopt demo` shows all of it."
+)]
 struct Cli {
     #[command(flatten)]
     global: Global,

@@ -37,8 +37,11 @@ pub fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
     if library.directions.get(&args.direction).is_none() {
         let names: Vec<&str> = library.directions.names().collect();
         let near = nearest(&args.direction, names.iter().copied()).map(|n| format!("did you mean `{n}`? "));
-        let d = Diagnostic::error(Code(542), format!("there is no direction `{}`", args.direction))
-            .next(format!("{}all: {}", near.unwrap_or_default(), names.join(", ")));
+        let d = Diagnostic::error(Code(542), format!("there is no direction `{}`", args.direction)).next(format!(
+            "{}all: {}",
+            near.unwrap_or_default(),
+            names.join(", ")
+        ));
         return Err(Failure::new(Exit::Usage, d));
     }
     if library.get(&args.name).is_some() {
@@ -72,7 +75,11 @@ pub fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
         printer.line(format!("wrote {}", path.display()))?;
     }
     let first = written.first().map(|(p, _)| p.display().to_string()).unwrap_or_default();
-    printer.line(if inside { "next: fill it in, then cargo test".into() } else { format!("next: fill it in, then kopt skills test {first}") })?;
+    printer.line(if inside {
+        "next: fill it in, then cargo test".into()
+    } else {
+        format!("next: fill it in, then kopt skills test {first}")
+    })?;
     if !inside {
         printer.line("kopt finds it through `skills = [\"kopt-skills\"]` in kopt.toml (kopt init)")?;
     }

@@ -127,7 +127,8 @@ impl<'a> Target<'a> {
 
     pub fn write_texts(&self, session: &Session, files: &[FileResult], printer: &mut Printer) -> Result<(), Failure> {
         let path = |f: &FileResult| session.loaded.paths.get(&f.file);
-        let bytes = |f: &FileResult| if f.changed() { f.after.text.as_bytes().to_vec() } else { f.before.bytes.to_vec() };
+        let bytes =
+            |f: &FileResult| if f.changed() { f.after.text.as_bytes().to_vec() } else { f.before.bytes.to_vec() };
         let mut list: Vec<(PathBuf, Vec<u8>)> = vec![];
         if let Some(out) = &self.args.out {
             list.extend(files.iter().filter_map(|f| Some((below(out, path(f)?), bytes(f)))));
@@ -196,12 +197,17 @@ impl<'a> Target<'a> {
     pub fn dependencies(&self, session: &Session, printer: &mut Printer) -> Result<(), Failure> {
         let loaded = &session.loaded;
         let named: Vec<&PathBuf> = loaded.requested.iter().filter_map(|f| loaded.paths.get(f)).collect();
-        let mut inputs: Vec<PathBuf> = named.iter().map(|p| (*p).clone()).chain(loaded.headers.iter().cloned()).collect();
+        let mut inputs: Vec<PathBuf> =
+            named.iter().map(|p| (*p).clone()).chain(loaded.headers.iter().cloned()).collect();
         inputs.extend(session.root.as_ref().map(|r| r.join(kopt::config::FILE_NAME)));
         inputs.extend(self.lock_path.is_file().then(|| self.lock_path.clone()));
-        inputs.extend(session.library.iter().filter(|s| !s.built_in).map(|s| {
-            PathBuf::from(&session.library.sources.get(s.file).name)
-        }));
+        inputs.extend(
+            session
+                .library
+                .iter()
+                .filter(|s| !s.built_in)
+                .map(|s| PathBuf::from(&session.library.sources.get(s.file).name)),
+        );
         let mut seen = BTreeSet::new();
         inputs.retain(|p| seen.insert(p.clone()));
         if let Some(path) = &self.args.depfile {
@@ -278,7 +284,12 @@ mod tests {
     #[test]
     fn outputs_stay_below_their_folder() {
         let out = Path::new("gen");
-        let cases = [("a.cu", "gen/a.cu"), ("./src/a.cu", "gen/src/a.cu"), ("../x/a.cu", "gen/a.cu"), ("/abs/a.cu", "gen/a.cu")];
+        let cases = [
+            ("a.cu", "gen/a.cu"),
+            ("./src/a.cu", "gen/src/a.cu"),
+            ("../x/a.cu", "gen/a.cu"),
+            ("/abs/a.cu", "gen/a.cu"),
+        ];
         for (path, expected) in cases {
             assert_eq!(below(out, Path::new(path)), Path::new(expected), "{path}");
         }

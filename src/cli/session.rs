@@ -55,8 +55,8 @@ fn nearest_config() -> Option<PathBuf> {
 
 /// The built-in skills and those of the project.
 pub fn library(config: &Config) -> Result<Library, Failure> {
-    let built_in = Library::built_in()
-        .map_err(|e| Failure::in_files(Exit::Usage, e.problems.clone(), e.sources.clone()))?;
+    let built_in =
+        Library::built_in().map_err(|e| Failure::in_files(Exit::Usage, e.problems.clone(), e.sources.clone()))?;
     let mut files = vec![];
     for folder in &config.skills {
         files.extend(skill_files(folder)?);
@@ -117,8 +117,9 @@ impl Session {
         self.assumptions.extend(found);
         self.loaded.problems.extend(problems);
         if let Some(path) = reading.contract.as_ref().or(self.config.contract.as_ref()) {
-            let bytes = std::fs::read(path)
-                .map_err(|e| Failure::usage(541, format!("{}: {e}", path.display()), "name a contract that can be read"))?;
+            let bytes = std::fs::read(path).map_err(|e| {
+                Failure::usage(541, format!("{}: {e}", path.display()), "name a contract that can be read")
+            })?;
             let mut sources = Sources::default();
             let source = SourceFile::new(path.to_string_lossy(), bytes);
             let file = sources.add(source);
@@ -130,7 +131,8 @@ impl Session {
         }
         for text in &reading.assume {
             let found = contract::parse_assumption(text, None).map_err(|why| {
-                let next = "write a comparison such as 'cols % 4 == 0' or 'n <= 4096', 'aligned(x, 16)' or 'noalias(x, y)'";
+                let next =
+                    "write a comparison such as 'cols % 4 == 0' or 'n <= 4096', 'aligned(x, 16)' or 'noalias(x, y)'";
                 Failure::usage(550, format!("`{text}` cannot be read: {why}"), next)
             })?;
             self.assumptions.everywhere.push(found);

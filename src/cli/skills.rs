@@ -110,7 +110,9 @@ fn test(library: &Library, which: &[String], printer: &mut Printer) -> Result<Ex
         names.extend(library.names().map(str::to_owned));
     }
     let gate = Gate::find(Path::new("."), &[], &[], &[], None);
-    let compile = gate.as_ref().map_or_else(|| "not run (no CUDA compiler)".to_owned(), |g| format!("{}, {}", g.toolchain(), g.arch()));
+    let compile = gate
+        .as_ref()
+        .map_or_else(|| "not run (no CUDA compiler)".to_owned(), |g| format!("{}, {}", g.toolchain(), g.arch()));
     printer.line(format!("compile: {compile}"))?;
     let mut results = vec![];
     let mut failed = 0;

@@ -1,7 +1,7 @@
 //! `kopt toolchain`: the compiler of the compile gate.
 
-use kopt::compile::toolchain::{self as places, Toolchain};
 use kopt::compile::install::{self, InstallError};
+use kopt::compile::toolchain::{self as places, Toolchain};
 use kopt::diag::{Code, Diagnostic};
 use serde_json::{Value, json};
 
@@ -73,7 +73,9 @@ fn failure(error: &InstallError) -> Failure {
         InstallError::NoCache => "set KOPT_CACHE to a folder that can be written",
         InstallError::Platform(_) => "install a CUDA toolkit; kopt finds it through CUDA_HOME",
         InstallError::NoPip { .. } => "install pip, then run `kopt toolchain install` again",
-        InstallError::Download { .. } => "check the connection and pip's configuration; or set CUDA_HOME to an installed toolkit",
+        InstallError::Download { .. } => {
+            "check the connection and pip's configuration; or set CUDA_HOME to an installed toolkit"
+        }
         _ => "check the space and the permissions of the cache folder",
     };
     Failure::new(Exit::TierMissing, Diagnostic::error(Code(546), error.to_string()).next(next))

@@ -179,7 +179,8 @@ pub fn describe(sources: &Sources, f: &Finding) -> String {
 
 fn condition(sources: &Sources, judged: &Judged) -> String {
     let line = |span: kopt::source::Span| sources.get(span.file).lines.line_of(span.start as usize);
-    let member = judged.member.map_or_else(String::new, |m| format!(" for `{}` (line {})", sources.slice(m.span), line(m.span)));
+    let member =
+        judged.member.map_or_else(String::new, |m| format!(" for `{}` (line {})", sources.slice(m.span), line(m.span)));
     let mut out = format!("  {:8} [{}] {}{member}\n", judged.verdict.word(), judged.group, judged.text);
     let mut say = |what: &str, text: &str| {
         if !text.is_empty() {

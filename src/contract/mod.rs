@@ -100,6 +100,7 @@ pub const STANDING: &[(&str, &str)] = &[
 pub const IMPLICIT: &[(&str, &str)] = &[
     ("implicit:visible-launches", "every launch and instantiation of the kernel is among those in view"),
     ("implicit:no-wrap", "unsigned index arithmetic stays within its type"),
+    ("implicit:constant-names", "names that are not defined in view are constants, not macros with side effects"),
     ("implicit:default-macros", "macros that the file tests before it defines them keep the value given there"),
 ];
 

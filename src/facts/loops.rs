@@ -61,8 +61,13 @@ impl<'a> Walker<'a> {
             }
             _ => {}
         }
-        if let Some((span, _)) = exits.iter().find(|(_, what)| *what != "continue") {
-            split(*span, "some threads may leave the loop here", &mut divergent);
+        if let Some((span, what)) = exits.first() {
+            let text = if *what == "continue" {
+                "some threads may skip the rest of an iteration here"
+            } else {
+                "some threads may leave the loop here"
+            };
+            split(*span, text, &mut divergent);
         }
         self.divergent = divergent.clone();
         if let Some((t, c)) = &first {

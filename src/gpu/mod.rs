@@ -9,8 +9,13 @@ pub enum Gpu {
     /// The driver's library is not there.
     NoDriver,
     /// The driver is there and does not answer, or has no device.
-    Silent { reason: String },
-    Found { driver: String, devices: Vec<Device> },
+    Silent {
+        reason: String,
+    },
+    Found {
+        driver: String,
+        devices: Vec<Device>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -84,10 +89,8 @@ mod tests {
     #[test]
     fn every_state_has_a_name_and_nothing_panics() {
         assert!(!find().to_string().is_empty());
-        let found = Gpu::Found {
-            driver: "13.0".into(),
-            devices: vec![Device { name: "H200".into(), arch: "sm_90".into() }],
-        };
+        let found =
+            Gpu::Found { driver: "13.0".into(), devices: vec![Device { name: "H200".into(), arch: "sm_90".into() }] };
         assert_eq!(found.to_string(), "H200 (sm_90), driver for CUDA 13.0");
     }
 }

@@ -48,7 +48,10 @@ pub struct Stale {
 pub enum Replayed {
     /// The file holds the result of the recorded steps already.
     AlreadyDone,
-    Written { text: String, steps: usize },
+    Written {
+        text: String,
+        steps: usize,
+    },
 }
 
 /// What replaying needs; `program` and `sources` hold the present text.
@@ -98,8 +101,7 @@ impl Replayer<'_> {
         platform: Option<Platform>,
     ) -> Result<String, Reason> {
         let source = sources.get(file);
-        let (index, unit) =
-            program.units.iter().enumerate().find(|(_, u)| u.file == file).ok_or(Reason::KernelGone)?;
+        let (index, unit) = program.units.iter().enumerate().find(|(_, u)| u.file == file).ok_or(Reason::KernelGone)?;
         let function = position::function(unit, &step.kernel, step.nth).ok_or(Reason::KernelGone)?;
         let at = FunctionRef { unit: index as u32, function: function.id };
         if tokens_hash(source.slice(function.span)) != step.kernel_tokens {
@@ -144,7 +146,9 @@ impl Replayer<'_> {
         let Some(candidate) = candidates.iter().find(here) else {
             return Err(Reason::ConditionFails(format!("{} {} is no longer found", step.surface, step.ordinal)));
         };
-        let Some(sound) = &candidate.outcome else { return Err(Reason::ConditionFails(failed(&candidate.finding.kind))) };
+        let Some(sound) = &candidate.outcome else {
+            return Err(Reason::ConditionFails(failed(&candidate.finding.kind)));
+        };
         if let Some(line) = verdicts(sound.proof.conditions()).iter().find(|l| !step.verdicts.contains(l)) {
             return Err(Reason::Different(format!("a condition is now judged `{line}`")));
         }
@@ -187,15 +191,23 @@ impl Stale {
 
     pub fn diagnostic(&self) -> Diagnostic {
         let (code, what, next) = match &self.reason {
-            Reason::Missing => (510, "kopt.lock has no entry for it".to_owned(), "run `kopt apply --write` or `--out` without `--locked` once"),
+            Reason::Missing => (
+                510,
+                "kopt.lock has no entry for it".to_owned(),
+                "run `kopt apply --write` or `--out` without `--locked` once",
+            ),
             Reason::KernelGone => (512, "the kernel, or a function that is edited with it, is gone".into(), AGAIN),
             Reason::KernelChanged => (513, "the code of the kernel changed".into(), AGAIN),
             Reason::LaunchChanged => (514, "a launch of the kernel changed, came or went".into(), AGAIN),
             Reason::SkillGone => (515, "the skill is not there any more".into(), "restore the skill's file"),
             Reason::SkillChanged => (515, "the skill changed".into(), AGAIN),
             Reason::BodyChanged => (516, "the body of the skill changed, or kopt's version did".into(), AGAIN),
-            Reason::LayoutChanged(_) => (517, "a comment or the layout changed inside the text that is replaced".into(), AGAIN),
-            Reason::ConditionFails(what) => (518, format!("the skill does not apply any more: {what}"), "kopt why FILE:LINE SKILL"),
+            Reason::LayoutChanged(_) => {
+                (517, "a comment or the layout changed inside the text that is replaced".into(), AGAIN)
+            }
+            Reason::ConditionFails(what) => {
+                (518, format!("the skill does not apply any more: {what}"), "kopt why FILE:LINE SKILL")
+            }
             Reason::Different(what) => (519, what.clone(), AGAIN),
             Reason::Edit(what) => (519, what.clone(), AGAIN),
         };

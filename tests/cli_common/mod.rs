@@ -66,7 +66,11 @@ impl Folder {
 
     pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
-        command.current_dir(self.folder.path()).env_remove("CUDA_HOME").env_remove("CUDA_PATH").env_remove("KOPT_NVRTC");
+        command
+            .current_dir(self.folder.path())
+            .env_remove("CUDA_HOME")
+            .env_remove("CUDA_PATH")
+            .env_remove("KOPT_NVRTC");
         command.env("KOPT_CACHE", self.path(".cache")).env("NO_COLOR", "1");
         command
     }
@@ -99,7 +103,12 @@ impl Run {
 
     #[track_caller]
     pub fn says(&self, part: &str) -> &Run {
-        assert!(self.out.contains(part) || self.err.contains(part), "`{part}` in\n{}\n--- stderr\n{}", self.out, self.err);
+        assert!(
+            self.out.contains(part) || self.err.contains(part),
+            "`{part}` in\n{}\n--- stderr\n{}",
+            self.out,
+            self.err
+        );
         self
     }
 

@@ -96,7 +96,7 @@ pub fn reasons(skill: &Skill, findings: &[Finding]) -> Vec<String> {
     let all: Vec<_> = skill.require.iter().flat_map(|g| g.conditions.iter().map(move |c| (g, c))).collect();
     for finding in findings {
         match &finding.kind {
-            FindingKind::Refused { failed } => {
+            FindingKind::Refused { failed, .. } => {
                 for judged in failed {
                     said.push(judged.group.as_str().to_owned());
                     let Some((_, condition)) = all.get(judged.index) else { continue };

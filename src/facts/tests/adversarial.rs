@@ -228,6 +228,17 @@ fn barriers_that_some_threads_miss() {
         "for (int i = t; i < n; i += blockDim.x) __syncthreads();",
         "for (int i = 0; i < n; ++i) { if (t == i) break; __syncthreads(); }",
         "for (int i = 0; i < n; ++i) { if (t == i) return; } __syncthreads();",
+        "for (int i = 0; i < n; ++i) { if (t < 3) continue; __syncthreads(); }",
+        "for (int i = 0; i < n; ++i) { __syncthreads(); if (t < 3) return; }",
+        "for (int i = 0; i < n; ++i) { __syncthreads(); MAYBE(t); }",
+        "for (int i = 0; i < n; ++i) { for (int j = 0; j < 3; ++j) { __syncthreads(); } if (x[t] > 0) break; }",
+        "for (int i = 0; i < n; ++i) { switch (t) { case 1: continue; } __syncthreads(); }",
+        "int s = t; for (int i = 0; i < 3; ++i) { s >>= 1; } for (; s > 0; s >>= 1) __syncthreads();",
+        "for (int s = n; s > 0; s >>= x[0] > 1 ? 1 : 2) __syncthreads();",
+        "for (int s = n; s > 0; s >>= 1) { if (t == 0) s = 0; __syncthreads(); }",
+        "int& r = n; r = t; if (n > 3) __syncthreads();",
+        "n = __shfl_sync(~0u, n, t); if (n > 3) __syncthreads();",
+        "n += t & 1; while (n > 0) { --n; __syncthreads(); }",
         "int m = t; for (int i = 0; i < m; ++i) __syncthreads();",
         "int m = n; if (t == 0) m = 3; for (int i = 0; i < m; ++i) __syncthreads();",
         "while (flag) __syncthreads();",
@@ -255,4 +266,80 @@ fn barriers_that_some_threads_miss() {
     ] {
         assert!(together(&text(body)), "{body}");
     }
+}
+
+/// Whether the load `x[i]` in the loop is claimed to be movable over its neighbours.
+fn claims_movable(text: &str) -> bool {
+    with(text, &[], |f| matches!(f.movable(access(f, text, "x[i]"), LoopId(0)), Ok(Ok(_))).then_some(())).is_some()
+}
+
+#[test]
+fn stores_in_disguise() {
+    let text = |body: &str| {
+        format!(
+            "struct S {{ float* p; float v; }};\n__device__ void set(float* q) {{ *q = 1; }}\n__device__ float get(float v) {{ return v; }}\n\
+             __device__ float* table;\n\
+             __global__ void k(float* x, float* __restrict__ y, float** pp, S s, int n) {{
+               for (int i = 0; i < n; ++i) {{ float a = x[i]; {body} }} }}"
+        )
+    };
+    for body in [
+        "s.p[i] = a;",
+        "pp[0][i] = a;",
+        "*pp[1] = a;",
+        "((int*)x)[i + 1] = 0;",
+        "*(float4*)&x[i] = make_float4(a, a, a, a);",
+        "reinterpret_cast<float2*>(x)[i] = make_float2(a, a);",
+        "float* q = x; q[i + 1] = a;",
+        "float* q = x + 1; q[i] = a;",
+        "float* q = n > 3 ? x : y; q[i + 1] = a;",
+        "float& r = x[i + 1]; r = a;",
+        "set(x + i + 1);",
+        "set(&x[i + 1]);",
+        "memcpy(x + 1, x, 4);",
+        "auto f = [&] { x[i + 1] = a; }; f();",
+        "auto f = [=](int j) { x[j] = a; }; f(i + 1);",
+        "table[i] = a;",
+        "asm volatile(\"st.global.f32 [%0], %1;\" :: \"l\"(x + i + 1), \"f\"(a));",
+        "WRITE(x, i + 1);",
+        "x[i + n] = a;",
+        "x[n] = a;",
+        "x[i * 2] = a;",
+        "x[i++] = a;",
+        "*(x + i + 1) = a;",
+        "(i + 1)[x] = a;",
+        "x[i + 1] += a;",
+        "x[i + 1]++;",
+        "__threadfence(); y[0] = a;",
+        "__syncwarp(); y[0] = a;",
+        "atomicAdd(&x[i + 1], a);",
+        "atomicExch((int*)pp[0], 3);",
+        "for (int j = 0; j < 4; ++j) x[i + j] = a;",
+        "if (a > 3) x[i + 1] = a;",
+        "x = y; x[i] = a;",
+    ] {
+        assert!(!claims_movable(&text(body)), "{body}");
+    }
+    for body in
+        ["y[i] = a;", "y[n] = get(a);", "x[i] = a;", "float t[4]; t[i & 3] = a; y[i] = t[0];", "y[i] = fmaxf(a, 0.f);"]
+    {
+        assert!(claims_movable(&text(body)), "{body}");
+    }
+}
+
+#[test]
+fn other_functions_and_other_shapes() {
+    // A device function's callers may be divergent, and its pointers may lead anywhere.
+    let mut sources = Sources::default();
+    let text = "__device__ void k(const float* x, float* y, int n) { __shared__ float t[4]; __syncthreads();
+      for (int i = 0; i < n; ++i) { t[0] = 1; y[0] = x[i]; } }";
+    let source = SourceFile::new("k.cu", text);
+    let unit = crate::syntax::cuda::parse_unit(FileId(0), &source, &Default::default());
+    sources.add(source);
+    let program = Program { units: vec![unit], complete: true };
+    let macros = macros_of(&program, &sources);
+    let all = analyse(&program, &macros, FunctionRef { unit: 0, function: FunctionId(0) }, &[]).unwrap();
+    let f = &all.general;
+    assert!(f.walked.barriers.values().all(|p| f.together(&p.divergent).is_err()));
+    assert!(!matches!(f.movable(access(f, text, "x[i]"), LoopId(0)), Ok(Ok(_))));
 }
