@@ -198,8 +198,9 @@ pub fn show(
     compile: &str,
     printer: &mut Printer,
 ) -> Result<(), Failure> {
-    for change in &outcome.changes {
-        printer.text(&change_text(change))?;
+    for (i, change) in outcome.changes.iter().enumerate() {
+        let line = original_line(session, &outcome.changes[..i], change);
+        printer.text(&change_text(change, line))?;
     }
     for back in &outcome.rolled_back {
         printer.diagnostic(session.sources(), &report::rolled_back(back))?;
@@ -242,14 +243,36 @@ fn wanted(session: &Session, args: &Args, span: Span) -> bool {
     requested && at(session, args.at).is_ok_and(|spans| spans.is_empty() || spans.iter().any(|s| s.overlaps(span)))
 }
 
+/// The line of the change in the text that the user has: back through the changes before it.
+fn original_line(session: &Session, earlier: &[Change], change: &Change) -> u32 {
+    let mut offset = i64::from(change.span.start);
+    for before in earlier.iter().rev().filter(|c| c.file == change.file) {
+        let mut shift = 0;
+        for edit in &before.edits {
+            let start = i64::from(edit.span.start) + shift;
+            let growth = edit.text.len() as i64 - edit.span.len() as i64;
+            if offset < start {
+                break;
+            }
+            // Inside of what was written: the place that it was written for.
+            if offset < start + edit.text.len() as i64 {
+                offset = start.min(offset);
+                break;
+            }
+            shift += growth;
+        }
+        offset -= shift;
+    }
+    session.sources().get(change.file).lines.line_of(usize::try_from(offset).unwrap_or(0))
+}
+
 /// What a result rests on, in words.
 pub fn assumed(ids: &[String]) -> String {
     ids.iter().map(|id| kopt::contract::describe(id).unwrap_or(id)).collect::<Vec<_>>().join(", and ")
 }
 
 /// One change in a few lines: what, where, how sure, what it rests on.
-pub fn change_text(change: &Change) -> String {
-    let line = change.from.lines.line_of(change.span.start as usize);
+pub fn change_text(change: &Change, line: u32) -> String {
     let how = match &change.result {
         SiteResult::Proved => "proved".to_owned(),
         SiteResult::Assumed(ids) => format!("sound if {}", assumed(ids)),
@@ -266,6 +289,10 @@ pub fn change_text(change: &Change) -> String {
     let counts: Vec<String> =
         ["proved", "assumed", "guarded"].iter().filter(|w| count(w) > 0).map(|w| format!("{} {w}", count(w))).collect();
     text += &format!("  conditions: {}\n", counts.join(", "));
+    let rests_on = kopt::lock::record::assumed(&change.conditions);
+    if change.result == SiteResult::Unverified && !rests_on.is_empty() {
+        text += &format!("  assumed: {}\n", assumed(&rests_on));
+    }
     if let Some(guard) = &change.guard {
         text += &format!("  guard: {} on `{}`", guard.kind, guard.condition);
         text += &guard.instead.as_ref().map_or_else(String::new, |why| format!(" (no dispatch: {why})"));
@@ -333,10 +360,10 @@ fn document(
     target: &Target,
     exit: Exit,
 ) -> Value {
-    let change = |c: &Change| {
+    let change = |(index, c): (usize, &Change)| {
         json!({
             "skill": c.skill, "function": c.function, "file": c.from.name,
-            "line": c.from.lines.line_of(c.span.start as usize),
+            "line": original_line(session, &outcome.changes[..index], c),
             "surface": c.surface, "ordinal": c.ordinal,
             "result": kopt::lock::record::result_word(&c.result), "assumptions": assumptions(&c.result),
             "payoff": json::payoff(&c.payoff), "guard": c.guard,
@@ -351,7 +378,7 @@ fn document(
     let sources = session.sources();
     json!({
         "schema": "kopt/apply/1",
-        "changes": outcome.changes.iter().map(change).collect::<Vec<_>>(),
+        "changes": outcome.changes.iter().enumerate().map(change).collect::<Vec<_>>(),
         "files": files.iter().map(file).collect::<Vec<_>>(),
         "rolled_back":
             outcome.rolled_back.iter().map(|r| json::diagnostic(sources, &report::rolled_back(r))).collect::<Vec<_>>(),

@@ -72,7 +72,8 @@ pub fn result_word(result: &SiteResult) -> &'static str {
     }
 }
 
-fn assumed(conditions: &[Judged]) -> Vec<String> {
+/// The assumptions that the conditions rest on, each once.
+pub fn assumed(conditions: &[Judged]) -> Vec<String> {
     let mut ids: Vec<String> = vec![];
     for judged in conditions {
         if let Verdict::Assumed(names) = &judged.verdict {
