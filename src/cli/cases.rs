@@ -2,9 +2,9 @@
 
 use kopt::contract;
 use kopt::skill::Skill;
-use kopt::skill::engine::{Judged, Payoff};
 use kopt::skill::engine::run::{self, Request};
 use kopt::skill::engine::survey::{Finding, FindingKind};
+use kopt::skill::engine::{Judged, Payoff};
 use kopt::source::{FileId, SourceFile};
 
 use super::apply;
