@@ -7,10 +7,10 @@ use kopt::contract::{Assumptions, parse_assumption};
 use kopt::diag::{Code, Diagnostic};
 use kopt::ir::Program;
 use kopt::skill::Skill;
-use kopt::skill::ast::Class;
+use kopt::skill::ast::{Class, GuardPolicy};
 use kopt::skill::engine::run::{self, Change, Outcome, Request};
 use kopt::skill::engine::survey::{FindingKind, SiteResult};
-use kopt::skill::engine::{Payoff, Verdict, features, report, survey};
+use kopt::skill::engine::{Payoff, features, report, survey};
 use kopt::source::{FileId, SourceFile, Span};
 use serde_json::{Value, json};
 
@@ -65,7 +65,9 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
     if args.output.emit.is_some() {
         printer.silence();
     }
-    let session = Session::open(global, &args.reading, &args.paths)?;
+    let mut session = Session::open(global, &args.reading, &args.paths)?;
+    session.permit_named(&args.skill);
+    let session = session;
     if args.locked {
         return locked::run(args, &session, printer);
     }
@@ -276,9 +278,12 @@ pub fn change_text(change: &Change, line: u32) -> String {
     let how = match &change.result {
         SiteResult::Proved => "proved".to_owned(),
         SiteResult::Assumed(ids) => format!("sound if {}", assumed(ids)),
-        SiteResult::Unverified => "conditions hold; the result is not compared".to_owned(),
+        SiteResult::Unverified => "conditions hold; the result differs within the error of the skill".to_owned(),
     };
-    let mut text = format!("{}:{line}: {} in {}: {how}\n", change.from.name, change.skill, change.function);
+    let also: Vec<String> =
+        change.also.iter().map(|(_, s)| change.from.lines.line_of(s.start as usize).to_string()).collect();
+    let lines = if also.is_empty() { String::new() } else { format!(" (and lines {})", also.join(", ")) };
+    let mut text = format!("{}:{line}: {} in {}{lines}: {how}\n", change.from.name, change.skill, change.function);
     let pays = match &change.payoff {
         Payoff::Expected(reasons) => format!("expected: {}", reasons.join("; ")),
         Payoff::NotExpected(why) => format!("not expected: {why}"),
@@ -298,7 +303,7 @@ pub fn change_text(change: &Change, line: u32) -> String {
         text += &guard.instead.as_ref().map_or_else(String::new, |why| format!(" (no dispatch: {why})"));
         text.push('\n');
     }
-    if change.conditions.iter().any(|j| matches!(j.verdict, Verdict::Guarded { code: None, .. })) {
+    if change.conditions.iter().any(|j| j.guard() == Some(GuardPolicy::Tail)) {
         text += "  guard: the remainder runs the original loop\n";
     }
     for judged in &change.excluded {

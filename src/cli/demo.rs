@@ -55,6 +55,7 @@ pub fn run(args: &Args, _: &Global, printer: &mut Printer) -> Result<Exit, Failu
 
     printer.heading(&format!("3. kopt apply --skill {} {NAME}", SKILLS.join(" --skill ")))?;
     let request = request();
+    session.permit_named(&request.skill);
     let outcome = apply::rewrite(&session, &request, printer)?;
     let (gate, compile) = apply::compiler(Verify::Auto, &session)?;
     let files = apply::results(&session, &outcome, gate.as_ref());

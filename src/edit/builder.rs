@@ -90,6 +90,11 @@ impl<'a> Editor<'a> {
         Editor { edits: vec![], ..self }
     }
 
+    /// Takes back all edits but the first `count`.
+    pub fn truncate(&mut self, count: usize) {
+        self.edits.truncate(count);
+    }
+
     /// The edits so far.
     pub fn edits(&self) -> &[Edit] {
         &self.edits

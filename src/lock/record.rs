@@ -50,6 +50,7 @@ impl Recorder<'_> {
             nth: function.map_or(0, |f| position::nth_of(&unit, f)),
             surface: change.surface.to_owned(),
             ordinal: change.ordinal,
+            also: change.also.iter().map(|(ordinal, _)| *ordinal).collect(),
             surface_tokens: tokens_hash(&change.before),
             kernel_tokens: function.map_or_else(String::new, |f| tokens_hash(change.from.slice(f.span))),
             launch_tokens: launch_tokens(self.program, self.sources, &change.function),

@@ -37,6 +37,22 @@ pub enum SiteResult {
     Unverified,
 }
 
+impl SiteResult {
+    /// The result of two places rewritten together.
+    pub fn and(&self, other: &SiteResult) -> SiteResult {
+        match (self, other) {
+            (SiteResult::Unverified, _) | (_, SiteResult::Unverified) => SiteResult::Unverified,
+            (SiteResult::Proved, one) | (one, SiteResult::Proved) => one.clone(),
+            (SiteResult::Assumed(a), SiteResult::Assumed(b)) => {
+                let mut ids: Vec<String> = a.iter().chain(b).cloned().collect();
+                ids.sort();
+                ids.dedup();
+                SiteResult::Assumed(ids)
+            }
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum FindingKind {
     Applies {
