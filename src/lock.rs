@@ -53,7 +53,7 @@ pub struct LockedFile {
 pub struct Step {
     pub skill: String,
     pub skill_hash: String,
-    /// Of the body: its rules, or the name and version of the native pass.
+    /// Of the body: its rules, or the code of the native pass.
     pub body_hash: String,
     /// Qualified name.
     pub kernel: String,

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use kopt::contract::{Assumptions, parse_assumption};
 use kopt::diag::{Code, Diagnostic};
 use kopt::ir::Program;
 use kopt::skill::Skill;
-use kopt::skill::ast::GuardPolicy;
+use kopt::skill::ast::{Class, GuardPolicy};
 use kopt::skill::engine::run::{self, Change, Outcome, Request};
 use kopt::skill::engine::survey::{FindingKind, SiteResult};
 use kopt::skill::engine::{Payoff, features, report, survey};
@@ -93,9 +94,10 @@ pub fn rewrite(session: &Session, args: &Args, printer: &mut Printer) -> Result<
     let loaded = &session.loaded;
     let parse = |file: FileId, source: &SourceFile| loaded.parse(file, source);
     let passes = kopt::pass::builtin();
+    let assumptions = with_permission(&session.assumptions, &skills);
     let request = Request {
         skills: &skills,
-        assumptions: &session.assumptions,
+        assumptions: &assumptions,
         platform: session.platform(),
         passes: &passes,
         at: at(session, args.at)?,
@@ -109,6 +111,15 @@ pub fn rewrite(session: &Session, args: &Args, printer: &mut Printer) -> Result<
         printer.progress("");
         Failure::new(Exit::Usage, d.next("apply the skills one at a time"))
     })
+}
+
+/// Who names a skill that approximates permits it; the output and the lock say so.
+fn with_permission(given: &Assumptions, skills: &[&Skill]) -> Assumptions {
+    let mut all = given.clone();
+    if skills.iter().any(|s| s.class.node == Class::Approximating) {
+        all.everywhere.extend(parse_assumption("permit(approximate)", None).ok());
+    }
+    all
 }
 
 fn at(session: &Session, line: Option<u32>) -> Result<Vec<Span>, Failure> {
@@ -189,8 +200,9 @@ pub fn show(
     compile: &str,
     printer: &mut Printer,
 ) -> Result<(), Failure> {
-    for change in &outcome.changes {
-        printer.text(&change_text(change))?;
+    for (i, change) in outcome.changes.iter().enumerate() {
+        let line = original_line(session, &outcome.changes[..i], change);
+        printer.text(&change_text(change, line))?;
     }
     for back in &outcome.rolled_back {
         printer.diagnostic(session.sources(), &report::rolled_back(back))?;
@@ -233,14 +245,36 @@ fn wanted(session: &Session, args: &Args, span: Span) -> bool {
     requested && at(session, args.at).is_ok_and(|spans| spans.is_empty() || spans.iter().any(|s| s.overlaps(span)))
 }
 
+/// The line of the change in the text that the user has: back through the changes before it.
+fn original_line(session: &Session, earlier: &[Change], change: &Change) -> u32 {
+    let mut offset = i64::from(change.span.start);
+    for before in earlier.iter().rev().filter(|c| c.file == change.file) {
+        let mut shift = 0;
+        for edit in &before.edits {
+            let start = i64::from(edit.span.start) + shift;
+            let growth = edit.text.len() as i64 - edit.span.len() as i64;
+            if offset < start {
+                break;
+            }
+            // Inside of what was written: the place that it was written for.
+            if offset < start + edit.text.len() as i64 {
+                offset = start.min(offset);
+                break;
+            }
+            shift += growth;
+        }
+        offset -= shift;
+    }
+    session.sources().get(change.file).lines.line_of(usize::try_from(offset).unwrap_or(0))
+}
+
 /// What a result rests on, in words.
 pub fn assumed(ids: &[String]) -> String {
     ids.iter().map(|id| kopt::contract::describe(id).unwrap_or(id)).collect::<Vec<_>>().join(", and ")
 }
 
 /// One change in a few lines: what, where, how sure, what it rests on.
-pub fn change_text(change: &Change) -> String {
-    let line = change.from.lines.line_of(change.span.start as usize);
+pub fn change_text(change: &Change, line: u32) -> String {
     let how = match &change.result {
         SiteResult::Proved => "proved".to_owned(),
         SiteResult::Assumed(ids) => format!("sound if {}", assumed(ids)),
@@ -260,6 +294,10 @@ pub fn change_text(change: &Change) -> String {
     let counts: Vec<String> =
         ["proved", "assumed", "guarded"].iter().filter(|w| count(w) > 0).map(|w| format!("{} {w}", count(w))).collect();
     text += &format!("  conditions: {}\n", counts.join(", "));
+    let rests_on = kopt::lock::record::assumed(&change.conditions);
+    if change.result == SiteResult::Unverified && !rests_on.is_empty() {
+        text += &format!("  assumed: {}\n", assumed(&rests_on));
+    }
     if let Some(guard) = &change.guard {
         text += &format!("  guard: {} on `{}`", guard.kind, guard.condition);
         text += &guard.instead.as_ref().map_or_else(String::new, |why| format!(" (no dispatch: {why})"));
@@ -327,10 +365,10 @@ fn document(
     target: &Target,
     exit: Exit,
 ) -> Value {
-    let change = |c: &Change| {
+    let change = |(index, c): (usize, &Change)| {
         json!({
             "skill": c.skill, "function": c.function, "file": c.from.name,
-            "line": c.from.lines.line_of(c.span.start as usize),
+            "line": original_line(session, &outcome.changes[..index], c),
             "surface": c.surface, "ordinal": c.ordinal,
             "result": kopt::lock::record::result_word(&c.result), "assumptions": assumptions(&c.result),
             "payoff": json::payoff(&c.payoff), "guard": c.guard,
@@ -345,7 +383,7 @@ fn document(
     let sources = session.sources();
     json!({
         "schema": "kopt/apply/1",
-        "changes": outcome.changes.iter().map(change).collect::<Vec<_>>(),
+        "changes": outcome.changes.iter().enumerate().map(change).collect::<Vec<_>>(),
         "files": files.iter().map(file).collect::<Vec<_>>(),
         "rolled_back":
             outcome.rolled_back.iter().map(|r| json::diagnostic(sources, &report::rolled_back(r))).collect::<Vec<_>>(),

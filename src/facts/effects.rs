@@ -40,6 +40,9 @@ pub struct Scope<'a> {
 
 const MAX_CALL_DEPTH: u32 = 6;
 
+/// Functions of one name that are looked into; of more, the worst is taken.
+const MAX_OVERLOADS: usize = 16;
+
 impl Scope<'_> {
     /// What the call expression may do.
     pub fn call_effect(&self, id: ExprId) -> CallEffect {
@@ -65,12 +68,11 @@ impl Scope<'_> {
         }
         let known: Vec<&Function> =
             self.program.units.iter().flat_map(|u| &u.functions).filter(|g| g.name == name).collect();
+        if known.len() > MAX_OVERLOADS {
+            return CallEffect::Unknown;
+        }
         if !known.is_empty() {
-            return known
-                .iter()
-                .map(|g| self.summary(g, depth + 1))
-                .max_by_key(|e| rank(*e))
-                .unwrap_or(CallEffect::Anything);
+            return self.worst_of(known.iter().map(|g| self.summary(g, depth + 1)));
         }
         if f.atomics.iter().any(|a| a.expr == id) || name.starts_with("atomic") {
             return CallEffect::Atomic;
@@ -112,17 +114,27 @@ impl Scope<'_> {
         if by_reference || odd || writes || stores || !g.barriers.is_empty() || !g.atomics.is_empty() {
             return CallEffect::Unknown;
         }
-        let mut worst = if g.accesses.is_empty() { CallEffect::Pure } else { CallEffect::Reads };
-        for (i, e) in g.exprs.iter().enumerate() {
-            if matches!(e.kind, ExprKind::Call { .. }) {
-                let effect = self.effect_in(g, ExprId(i as u32), depth);
-                if rank(effect) > rank(worst) {
-                    worst = effect;
-                }
-            }
-        }
+        let own = if g.accesses.is_empty() { CallEffect::Pure } else { CallEffect::Reads };
+        let is_call = |(_, e): &(usize, &Expr)| matches!(e.kind, ExprKind::Call { .. });
+        let calls = g.exprs.iter().enumerate().filter(is_call);
+        let effects = calls.map(|(i, _)| self.effect_in(g, ExprId(i as u32), depth));
+        let worst = self.worst_of(std::iter::once(own).chain(effects));
         // What may touch the locals of the callee cannot touch those of the caller.
         if worst == CallEffect::Anything { CallEffect::Unknown } else { worst }
+    }
+
+    /// The worst of some effects of callees; looking ends with the first that is as bad as a function can be.
+    fn worst_of(&self, effects: impl Iterator<Item = CallEffect>) -> CallEffect {
+        let mut worst = CallEffect::Pure;
+        for effect in effects {
+            if rank(effect) > rank(worst) {
+                worst = effect;
+            }
+            if rank(worst) >= rank(CallEffect::Unknown) {
+                break;
+            }
+        }
+        worst
     }
 
     /// A variable of plain type that a macro may read by name.

@@ -73,7 +73,8 @@ pub fn result_word(result: &SiteResult) -> &'static str {
     }
 }
 
-fn assumed(conditions: &[Judged]) -> Vec<String> {
+/// The assumptions that the conditions rest on, each once.
+pub fn assumed(conditions: &[Judged]) -> Vec<String> {
     let mut ids: Vec<String> = vec![];
     for judged in conditions {
         if let Verdict::Assumed(names) = &judged.verdict {
@@ -109,7 +110,7 @@ pub fn launch_tokens(program: &Program, sources: &Sources, qualified: &str) -> S
     tokens_hash(&texts.join(";\n"))
 }
 
-/// Hash of what carries the skill out: the rules of a template, or the name and version of a native pass.
+/// Hash of what carries the skill out: the rules of a template, or the source of a native pass without its comments.
 pub fn body_hash(skill: &Skill) -> String {
     let mut text = String::new();
     for body in skill.bodies.iter().filter(|b| !b.inverse) {
@@ -121,7 +122,7 @@ pub fn body_hash(skill: &Skill) -> String {
 fn body_text(skill: &Skill, body: &Body) -> String {
     let language = body.language.map_or("", |l| l.as_str());
     let carrier = match body.kind {
-        BodyKind::Native => format!("{} {}", skill.name.node, env!("CARGO_PKG_VERSION")),
+        BodyKind::Native => super::tokens_hash(crate::pass::text(&skill.name.node).unwrap_or("")),
         BodyKind::Template => {
             let rule = |r: &crate::skill::ast::Rule| format!("{}\u{0}{}\u{0}", r.pattern.node, r.replacement.node);
             body.rules.iter().map(rule).collect()

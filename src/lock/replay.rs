@@ -205,7 +205,7 @@ impl Stale {
             Reason::LaunchChanged => (514, "a launch of the kernel changed, came or went".into(), AGAIN),
             Reason::SkillGone => (515, "the skill is not there any more".into(), "restore the skill's file"),
             Reason::SkillChanged => (515, "the skill changed".into(), AGAIN),
-            Reason::BodyChanged => (516, "the body of the skill changed, or kopt's version did".into(), AGAIN),
+            Reason::BodyChanged => (516, "the body of the skill changed".into(), AGAIN),
             Reason::LayoutChanged(_) => {
                 (517, "a comment or the layout changed inside the text that is replaced".into(), AGAIN)
             }
