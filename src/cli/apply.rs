@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use kopt::contract::{Assumptions, parse_assumption};
 use kopt::diag::{Code, Diagnostic};
 use kopt::ir::Program;
 use kopt::skill::Skill;
-use kopt::skill::ast::{Class, GuardPolicy};
+use kopt::skill::ast::GuardPolicy;
 use kopt::skill::engine::run::{self, Change, Outcome, Request};
 use kopt::skill::engine::survey::{FindingKind, SiteResult};
 use kopt::skill::engine::{Payoff, features, report, survey};
@@ -94,10 +93,9 @@ pub fn rewrite(session: &Session, args: &Args, printer: &mut Printer) -> Result<
     let loaded = &session.loaded;
     let parse = |file: FileId, source: &SourceFile| loaded.parse(file, source);
     let passes = kopt::pass::builtin();
-    let assumptions = with_permission(&session.assumptions, &skills);
     let request = Request {
         skills: &skills,
-        assumptions: &assumptions,
+        assumptions: &session.assumptions,
         platform: session.platform(),
         passes: &passes,
         at: at(session, args.at)?,
@@ -111,15 +109,6 @@ pub fn rewrite(session: &Session, args: &Args, printer: &mut Printer) -> Result<
         printer.progress("");
         Failure::new(Exit::Usage, d.next("apply the skills one at a time"))
     })
-}
-
-/// Who names a skill that approximates permits it; the output and the lock say so.
-fn with_permission(given: &Assumptions, skills: &[&Skill]) -> Assumptions {
-    let mut all = given.clone();
-    if skills.iter().any(|s| s.class.node == Class::Approximating) {
-        all.everywhere.extend(parse_assumption("permit(approximate)", None).ok());
-    }
-    all
 }
 
 fn at(session: &Session, line: Option<u32>) -> Result<Vec<Span>, Failure> {

@@ -23,7 +23,7 @@ pub struct Case {
     /// Template arguments, without the angle brackets.
     #[serde(default)]
     pub instance: Option<String>,
-    /// A call of a host function of the text instead of a launch; arguments by name.
+    /// A call of a host function of the text instead of a launch; arguments by name, `{V}` for the variant's namespace.
     #[serde(default)]
     pub call: Option<String>,
     #[serde(default)]
@@ -123,7 +123,8 @@ fn declare(arg: &Arg) -> String {
 
 fn launch(case: &Case, variant: &str, when: &str) -> String {
     if let Some(call) = &case.call {
-        return format!("  if ({when}) {variant}::{call};\n");
+        let call = call.replace("{V}", variant);
+        return format!("  if ({when}) {{ {variant}::{call}; }}\n");
     }
     let names: Vec<&str> = case.args.iter().map(|a| a.name.as_str()).collect();
     let instance = case.instance.as_ref().map(|i| format!("<{i}>")).unwrap_or_default();
@@ -175,6 +176,24 @@ template <class T> T value_of(unsigned long long h, const char* fill) {
   if (std::is_integral<T>::value) return (T)(long long)((h >> 20) % 2001) - (T)1000;
   return T((float)unit);
 }
+template <> int2 value_of<int2>(unsigned long long h, const char* fill) {
+  return make_int2(value_of<int>(h, fill), value_of<int>(h * 31 + 7, fill));
+}
+template <> float2 value_of<float2>(unsigned long long h, const char* fill) {
+  return make_float2(value_of<float>(h, fill), value_of<float>(h * 31 + 7, fill));
+}
+template <> float4 value_of<float4>(unsigned long long h, const char* fill) {
+  return make_float4(value_of<float>(h, fill), value_of<float>(h * 31 + 7, fill), 0.5f, 1.0f);
+}
+template <> int2 value_of<int2>(unsigned long long h, const char* fill) {
+  return make_int2(value_of<int>(h, fill), value_of<int>(h * 31 + 7, fill));
+}
+template <> float2 value_of<float2>(unsigned long long h, const char* fill) {
+  return make_float2(value_of<float>(h, fill), value_of<float>(h * 31 + 7, fill));
+}
+template <> float4 value_of<float4>(unsigned long long h, const char* fill) {
+  return make_float4(value_of<float>(h, fill), value_of<float>(h * 31 + 7, fill), 0.5f, 1.0f);
+}
 template <> __half value_of<__half>(unsigned long long h, const char* fill) {
   return __float2half(value_of<float>(h, fill));
 }
@@ -187,7 +206,7 @@ template <class T> unsigned char* make(size_t bytes, const char* name, const cha
   for (const char* p = name; *p; ++p) seed = (seed ^ (unsigned char)*p) * 1099511628211ULL;
   std::vector<unsigned char> host(bytes + ZONE, 0xA5);
   for (size_t i = 0; (i + 1) * sizeof(T) <= bytes; ++i) {
-    T v = value_of<T>(mix(seed + i), fill);
+    const T v = value_of<T>(mix(seed + i), fill);
     memcpy(host.data() + i * sizeof(T), &v, sizeof(T));
   }
   void* device = nullptr;
