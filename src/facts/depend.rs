@@ -226,11 +226,14 @@ impl Facts<'_> {
         let uses = f.exprs.iter().filter(|e| matches!(e.kind, ExprKind::Var(v) if f.var(v).name == *name));
         let seen: std::collections::BTreeSet<u32> =
             uses.map(|e| e.span.start).chain(f.vars.iter().map(|v| v.name_span.start)).collect();
-        let text = self.macros.text.get(f.span.range())?;
+        // Other functions see a tile of file scope, too.
+        let inside = f.vars.iter().all(|v| v.name != *name || f.span.contains(v.name_span));
+        let start = if inside { f.span.start } else { 0 };
+        let text: &str = if inside { self.macros.text.get(f.span.range())? } else { &self.macros.text };
         let mut before = "";
         for token in scan_code(text) {
             let word = token.of(text);
-            let at = f.span.start + token.start;
+            let at = start + token.start;
             if token.kind == TokenKind::Word
                 && word == name
                 && ![".", "->", "::"].contains(&before)
