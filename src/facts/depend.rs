@@ -7,6 +7,7 @@ use super::questions::Missing;
 use super::state::{Event, EventKind};
 use crate::ir::*;
 use crate::source::Span;
+use crate::source::tokens::{TokenKind, scan_code};
 
 /// Something that certainly forbids.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -214,8 +215,35 @@ impl Facts<'_> {
         let odd = f.stmts.iter().find(|s| matches!(s.kind, StmtKind::Opaque { .. }));
         match odd {
             Some(s) => Err(Missing::new("this text is not modelled and may use the tile").at(s.span, "here")),
-            None => Ok(None),
+            None => Ok(self.unseen_mention(name)),
         }
+    }
+
+    /// A word of the function's text that is `name` and that no expression or declaration accounts for: an operand of
+    /// `decltype`, an argument that a macro drops.
+    fn unseen_mention(&self, name: &str) -> Option<Span> {
+        let f = self.function;
+        let uses = f.exprs.iter().filter(|e| matches!(e.kind, ExprKind::Var(v) if f.var(v).name == *name));
+        let seen: std::collections::BTreeSet<u32> =
+            uses.map(|e| e.span.start).chain(f.vars.iter().map(|v| v.name_span.start)).collect();
+        // Other functions see a tile of file scope, too.
+        let inside = f.vars.iter().all(|v| v.name != *name || f.span.contains(v.name_span));
+        let start = if inside { f.span.start } else { 0 };
+        let text: &str = if inside { self.macros.text.get(f.span.range())? } else { &self.macros.text };
+        let mut before = "";
+        for token in scan_code(text) {
+            let word = token.of(text);
+            let at = start + token.start;
+            if token.kind == TokenKind::Word
+                && word == name
+                && ![".", "->", "::"].contains(&before)
+                && !seen.contains(&at)
+            {
+                return Some(Span { file: f.span.file, start: at, end: at + word.len() as u32 });
+            }
+            before = word;
+        }
+        None
     }
 
     fn is_full_subscript(&self, var: ExprId, rank: usize, parents: &[Vec<ExprId>]) -> bool {

@@ -72,6 +72,19 @@ fn hidden_use(q: &Query, f: &Function, k: &Loop, counter: VarId) -> Option<(Span
     if let Some(lambda) = lambda {
         return Some((lambda.span, "a lambda in the body may use the counter".into()));
     }
+    let lasting = |v: &&Var| k.body_span.contains(v.name_span) && (v.is_static || v.kind == VarKind::Shared);
+    if let Some(var) = f.vars.iter().find(lasting) {
+        return Some((
+            var.name_span,
+            format!("`{}` is one variable for all iterations, and copies would have several", var.name),
+        ));
+    }
+    let switches: Vec<Span> = f
+        .stmts
+        .iter()
+        .filter(|s| matches!(s.kind, StmtKind::Switch { .. }) && k.body_span.contains(s.span))
+        .map(|s| s.span)
+        .collect();
     // Uses of any variable of that name: an inner one that shadows the counter is told apart by the IR.
     let uses: Vec<u32> = f
         .exprs
@@ -90,6 +103,9 @@ fn hidden_use(q: &Query, f: &Function, k: &Loop, counter: VarId) -> Option<(Span
         let span = Span { file: k.body_span.file, start: at, end: at + word.len() as u32 };
         if token.kind == TokenKind::Directive && !word.contains("pragma") {
             return Some((span, "a preprocessor line stands in the body".into()));
+        }
+        if matches!(word, "case" | "default") && !switches.iter().any(|s| s.contains(span)) {
+            return Some((span, "a label of a switch around the loop stands in the body".into()));
         }
         if token.kind == TokenKind::Word && ![".", "->", "::"].contains(&before) {
             if word == name && !uses.contains(&at) {

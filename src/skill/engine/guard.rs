@@ -141,13 +141,10 @@ fn emit_in_kernel(site: &Site, plan: &Plan, edits: &[Edit], out: &mut Editor) ->
         return Err("the rewritten statements declare names that later ones use".into());
     }
     let (Some(first), Some(last)) = (run.first(), run.last()) else { return Err("nothing was rewritten".into()) };
-    let shadowed = plan
-        .codes
-        .iter()
-        .flat_map(|c| &c.names)
-        .find(|n| f.vars.iter().enumerate().any(|(i, v)| i != n.0 as usize && v.name == f.var(**n).name));
-    if let Some(name) = shadowed {
-        return Err(format!("`{}` may mean another variable where the test would stand", f.var(*name).name));
+    if let Some(name) = hidden(f, plan) {
+        return Err(format!(
+            "`{name}` is declared again in the kernel and may be another variable where the test stands"
+        ));
     }
     let span = region::whole(f, *first).to(region::whole(f, *last));
     let original = site.text(span);
@@ -163,6 +160,25 @@ fn emit_in_kernel(site: &Site, plan: &Plan, edits: &[Edit], out: &mut Editor) ->
     let first = if block { optimised.replace("\r\n", "\n") } else { arm(&optimised) };
     out.replace(span, &format!("if ({}) {first} else {}", plan.condition(), arm(original)));
     Ok(())
+}
+
+/// A name of the condition that is declared more than once in the kernel, so that it may be hidden where the test stands.
+fn hidden<'a>(f: &'a Function, plan: &Plan) -> Option<&'a str> {
+    let own: Vec<&str> = plan.codes.iter().flat_map(|c| &c.names).map(|v| f.var(*v).name.as_str()).collect();
+    let declared = |name: &str| f.vars.iter().filter(|v| v.name == name).count();
+    let mut before = "";
+    for term in &plan.terms {
+        for token in scan_code(term) {
+            let word = token.of(term);
+            // Constants and builtins have no declaration in the kernel at all.
+            let allowed = usize::from(own.contains(&word));
+            if token.kind == TokenKind::Word && ![".", "->", "::"].contains(&before) && declared(word) > allowed {
+                return f.vars.iter().find(|v| v.name == word).map(|v| v.name.as_str());
+            }
+            before = word;
+        }
+    }
+    None
 }
 
 /// The condition of every visible launch, or why it cannot be tested there.
