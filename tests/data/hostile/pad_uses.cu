@@ -54,7 +54,7 @@ __global__ void k(const float* in, float* out) {
   __syncthreads();
   out[threadIdx.y * 32 + threadIdx.x] = tile[threadIdx.x][threadIdx.y];
 }
-// pad_shared: refuses because whole_words
+// pad_shared: refuses because full_subscripts
 // structures
 // assume: blockDim.x == 32
 // assume: blockDim.y == 32

@@ -281,7 +281,7 @@ __global__ void k(const float* x, float* y, int n) {
   for (int s = 128; s > 0; s >>= 1) { if (t < s) sm[t] += sm[t + s]; __syncthreads(); }
   if (!t) y[blockIdx.x] = sm[0];
 }
-// shuffle_reduce: refuses because exchangeable
+// shuffle_reduce: rewrites
 // short
 __global__ void k(const short* x, short* y, int n) {
   __shared__ short sm[256];

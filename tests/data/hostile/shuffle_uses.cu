@@ -83,7 +83,7 @@ __global__ void k(const float* x, float* y) {
   for (int s = blockDim.x / 2; s > 0; s >>= 1) { if (t < s) sm[t] += sm[t + s]; __syncthreads(); }
   if (t == 0) y[blockIdx.x] = sm[0];
 }
-// shuffle_reduce: refuses because one_row
+// shuffle_reduce: refuses because lane_is_thread
 // flattened index of a 2-D block
 // assume: blockDim.x == 16
 // assume: blockDim.y == 16
