@@ -93,9 +93,8 @@ fn warp_levels(site: &Site, k: &Loop, edit: &mut Editor, i1: &str) -> Result<Str
     let induction = k.induction.ok_or_else(|| Broken("the tree has no distance".into()))?;
     let Step::Scale { op, amount } = induction.step else { return Err(Broken("the distance does not halve".into())) };
     let sign = if op == BinaryOp::Shr { ">>" } else { "/" };
-    let file = site.sources.get(f.name_span.file);
-    let elem = type_text(f, file, &access.ty).ok_or_else(|| Broken("the tile's element has no name".into()))?;
-    let ty = type_text(f, file, &f.var(induction.var).ty).unwrap_or_else(|| "unsigned int".to_owned());
+    let elem = type_text(&access.ty).ok_or_else(|| Broken("the tile's element has no name".into()))?;
+    let ty = type_text(&f.var(induction.var).ty).unwrap_or_else(|| "unsigned int".to_owned());
     let amount = site.text(f.expr(amount).span);
     let s = distance(f, k)?;
     let t = operand(site.text(f.expr(*lane).span), f.kind_of(*lane));

@@ -121,14 +121,14 @@ fn identifiers(text: &str) -> BTreeSet<String> {
 }
 
 /// How `ty` is spelled in CUDA C++, or `None` where it cannot be spelled out of its context.
-pub fn type_text(f: &Function, source: &SourceFile, ty: &Type) -> Option<String> {
+pub fn type_text(ty: &Type) -> Option<String> {
     match ty {
         Type::Void => Some("void".into()),
         Type::Scalar(s) => Some(s.cuda().into()),
         Type::Vector { elem, lanes } => vector_name(*elem, *lanes).map(Into::into),
         Type::Named(name) | Type::Param(name) => Some(name.clone()),
         Type::Pointer(p) | Type::Reference(p) => {
-            let inner = type_text(f, source, &p.ty)?;
+            let inner = type_text(&p.ty)?;
             let sigil = if matches!(ty, Type::Pointer(_)) { '*' } else { '&' };
             let konst = if p.is_const { "const " } else { "" };
             let volatile = if p.is_volatile { "volatile " } else { "" };

@@ -198,10 +198,10 @@ impl Facts<'_> {
         let parents = parents(f);
         for (i, e) in f.exprs.iter().enumerate() {
             match &e.kind {
-                ExprKind::Var(v) if *v == t.var => {
-                    if !self.is_full_subscript(ExprId(i as u32), t.dims.len(), &parents) {
-                        return Ok(Some(e.span));
-                    }
+                ExprKind::Var(v)
+                    if *v == t.var && !self.is_full_subscript(ExprId(i as u32), t.dims.len(), &parents) =>
+                {
+                    return Ok(Some(e.span));
                 }
                 // Which array it is the size of is not kept.
                 ExprKind::SizeOf(Some(Type::Array { .. }) | None) => return Ok(Some(e.span)),

@@ -48,10 +48,10 @@ pub fn allocation(
             ExprKind::Opaque { .. }
             | ExprKind::CallValue { .. }
             | ExprKind::InitList(_)
-            | ExprKind::Construct { .. } => {
-                if host.walk(ExprId(i as u32)).iter().any(|e| *host.kind_of(*e) == ExprKind::Var(v)) {
-                    return None;
-                }
+            | ExprKind::Construct { .. }
+                if host.walk(ExprId(i as u32)).iter().any(|e| *host.kind_of(*e) == ExprKind::Var(v)) =>
+            {
+                return None;
             }
             _ => {}
         }

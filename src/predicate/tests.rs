@@ -168,9 +168,9 @@ fn alignment_guard(text: &str, what: &str, assume: &[&str]) -> String {
     run(text, assume, |analysis, kernel| {
         let facts = &analysis.general;
         let f = facts.function;
-        let hits = f.accesses.iter().enumerate().filter(|(_, a)| &text[f.expr(a.expr).span.range()] == what);
+        let mut hits = f.accesses.iter().enumerate().filter(|(_, a)| &text[f.expr(a.expr).span.range()] == what);
         // The last of that text: the fallback arm where there is one.
-        let (id, a) = hits.last().unwrap();
+        let (id, a) = hits.next_back().unwrap();
         let anchor = |place| Value::Anchor(Anchor { function: kernel, place, span: f.span });
         let keywords: Vec<_> =
             a.loops.iter().map(|k| (anchor(Place::Loop(*k)), Value::Symbol("first".into()))).collect();
