@@ -45,7 +45,10 @@ impl Pass for ShuffleReduce {
         let settled = settled(f, r, &inner)?;
         let warp = warp_levels(site, k, edit, &inner)?;
         let whole = k.unroll.as_ref().map_or(span, |(_, pragma)| pragma.to(span));
-        edit.replace(whole, &format!("{{\n{tree}{settled}{warp}{inner}__syncthreads();\n{}{indent}}}", spent(f, k, &inner)));
+        edit.replace(
+            whole,
+            &format!("{{\n{tree}{settled}{warp}{inner}__syncthreads();\n{}{indent}}}", spent(f, k, &inner)),
+        );
         Ok(())
     }
 }
@@ -102,7 +105,8 @@ fn warp_levels(site: &Site, k: &Loop, edit: &mut Editor, i1: &str) -> Result<Str
     let (v, d) = (edit.fresh("lane_value"), edit.fresh("distance"));
     let o = edit.fresh("other_value");
     let combined = combined(f, r.stmt, access.expr, f.accesses[other.0 as usize].expr, &v, &o, edit)?;
-    let combined = edit.reindent(&combined, edit.indent_of(f.stmt(r.stmt).span), &format!("{i1}{0}{0}", edit.indent_unit()));
+    let combined =
+        edit.reindent(&combined, edit.indent_of(f.stmt(r.stmt).span), &format!("{i1}{0}{0}", edit.indent_unit()));
     let unit = edit.indent_unit();
     let (i2, i3) = (format!("{i1}{unit}"), format!("{i1}{unit}{unit}"));
     Ok(format!(

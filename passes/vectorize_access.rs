@@ -31,7 +31,9 @@ impl Pass for VectorizeAccess {
     fn rewrite(&self, site: &Site, proof: &Proof, edit: &mut Editor) -> Result<(), Broken> {
         let strip = Strip::new(site, proof, edit)?;
         let used = strip.streams.iter().map(|s| s.vector(strip.lanes).unwrap_or("uint4"));
-        if let Some(name) = used.into_iter().find(|name| declares_type(site.text_of(site.function().name_span.file), name)) {
+        if let Some(name) =
+            used.into_iter().find(|name| declares_type(site.text_of(site.function().name_span.file), name))
+        {
             return Err(Broken(format!("the program has a `{name}` of its own")));
         }
         let text = strip.emit(edit)?;
@@ -90,10 +92,7 @@ impl Stream<'_> {
                 let ty = self.spelled.as_deref().unwrap_or(self.elem.cuda());
                 let mut text = format!("{indent}__align__(16) {ty} {name}[{lanes}];\n");
                 if loaded {
-                    text += &format!(
-                        "{indent}*reinterpret_cast<uint4*>({name}) = {};\n",
-                        self.loaded_as("uint4")
-                    );
+                    text += &format!("{indent}*reinterpret_cast<uint4*>({name}) = {};\n", self.loaded_as("uint4"));
                 }
                 text
             }
@@ -357,7 +356,10 @@ fn declares_type(text: &str, name: &str) -> bool {
     }
     // `typedef T name;` and other declarations that end with the name.
     tokens.windows(3).any(|w| {
-        w[1].of(text) == name && w[0].kind == TokenKind::Word && w[2].of(text) == ";" && !["return", "const"].contains(&w[0].of(text))
+        w[1].of(text) == name
+            && w[0].kind == TokenKind::Word
+            && w[2].of(text) == ";"
+            && !["return", "const"].contains(&w[0].of(text))
     })
 }
 
