@@ -137,3 +137,17 @@ fn every_kernel_of_the_cases_is_modelled() {
         assert!(units.iter().any(|u| u.kernels().next().is_some()) || !h.text.contains("__global__"), "{}", h.text);
     }
 }
+
+#[test]
+fn nesting_costs_no_more_than_its_length() {
+    let started = std::time::Instant::now();
+    for (open, close) in [("#if 1\n", "\n#endif"), ("namespace a {", "}"), ("{", "}"), ("extern \"C\" {", "}")] {
+        for n in [500, 15_000] {
+            let kernel = "__global__ void k(float* x, int n) { x[0] = 1; }";
+            let case = common::case_of(&format!("{}{kernel}{}", open.repeat(n), close.repeat(n)), None);
+            let unit = &case.program.units[0];
+            assert!(unit.kernels().count() == 1 || !unit.problems.is_empty(), "the kernel is lost in silence");
+        }
+    }
+    assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
+}
