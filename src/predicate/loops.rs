@@ -40,7 +40,8 @@ fn counted(q: &Query) -> Answer {
         if init.len() != 1 || i.init.is_none() {
             return no("its header starts not exactly one counter");
         }
-        if i.step != Step::By(1) {
+        // By how much exactly is asked below; `i += 1` and `i = i + 1` will do.
+        if !matches!(i.step, Step::By(1) | Step::Add { negated: false, .. }) {
             return no("the counter does not grow by one");
         }
         if !matches!(i.compare, Compare::Lt | Compare::Le) {
