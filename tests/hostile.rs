@@ -41,7 +41,10 @@ fn cases() -> Vec<Hostile> {
 }
 
 fn noted<'a>(text: &'a str, word: &str) -> Vec<&'a str> {
-    text.lines().filter_map(|l| l.strip_prefix("// ")?.strip_prefix(word)?.strip_prefix(": ")).map(|w| w.trim().trim_matches('"')).collect()
+    text.lines()
+        .filter_map(|l| l.strip_prefix("// ")?.strip_prefix(word)?.strip_prefix(": "))
+        .map(|w| w.trim().trim_matches('"'))
+        .collect()
 }
 
 fn apply(skill: &Skill, case: &common::Case) -> Result<Outcome, String> {

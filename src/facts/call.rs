@@ -28,7 +28,7 @@ impl Walker<'_> {
         let name = callee.rsplit("::").next().unwrap_or(callee);
         match effect {
             CallEffect::Pure => {
-                let own = self.scope.program.units.iter().flat_map(|u| &u.functions).any(|g| g.name == name);
+                let own = self.scope.macros.names().is_none_or(|n| n.has_function(name));
                 if let ("min" | "max", [Value::Int(a), Value::Int(b)], false) = (name, values.as_slice(), own) {
                     return self.extreme(name, a.clone(), b.clone());
                 }

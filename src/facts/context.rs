@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::because::Because;
 use super::interval::Interval;
 use super::macros::Macros;
+use super::names::HostWalk;
 use super::poly::{Atom, Poly};
 use super::range::Known;
 use super::state::Walked;
@@ -57,7 +58,8 @@ pub fn contexts(program: &Program, kernel: FunctionRef, assumptions: &[&Assumpti
         None => Because::assuming("implicit:visible-launches"),
     };
     let mut visible = vec![];
-    for r in program.launches_of(kernel) {
+    let names = macros.get(kernel.unit as usize).and_then(Macros::names);
+    for r in names.map_or_else(|| program.launches_of(kernel), |n| n.launches_of(program, kernel)) {
         let mut context = general.clone();
         let launch = program.launch(r);
         context.because = closure.clone().and(&Because::at(launch.span, "launched here"));
@@ -191,14 +193,10 @@ pub fn all_launches_visible(program: &Program, kernel: FunctionRef, macros: &[Ma
     if !(program.complete || f.is_static || f.in_anonymous_namespace) {
         return false;
     }
-    let last = |n: &str| n.rsplit("::").next() == Some(&f.name);
-    let named = program.units.iter().flat_map(|u| &u.functions).flat_map(|g| &g.exprs).any(|e| match &e.kind {
-        ExprKind::Name(n) => last(n),
-        ExprKind::Call { callee, .. } => last(callee),
-        _ => false,
-    });
+    let Some(names) = macros.get(kernel.unit as usize).and_then(Macros::names) else { return false };
+    let named = names.is_mentioned(&f.name);
     // A template argument list blocks the name from being an expression of its own: `&k<4>` is opaque text.
-    let odd = program.units.iter().flat_map(|u| &u.functions).flat_map(|g| &g.flaws).next().is_some();
+    let odd = names.flawed;
     let in_macro = macros.iter().any(|m| m.any_mentions(&f.name));
     !named && !odd && !in_macro && unit.problems.is_empty()
 }
@@ -217,7 +215,7 @@ fn instantiate(
     let own = |text: &str| {
         let text = text.trim();
         caller.is_some_and(|h| h.vars.iter().any(|v| v.name == text) || h.template.iter().any(|t| t.name == text))
-            || program.units.iter().flat_map(|u| &u.aliases).any(|a| a.name == text)
+            || macros.get(unit as usize).and_then(Macros::names).is_none_or(|n| n.has_alias(text))
     };
     for (i, p) in f.template.iter().enumerate() {
         if p.is_pack {
@@ -290,11 +288,12 @@ fn host_facts(c: &mut Context, program: &Program, r: LaunchRef, f: &Function, ma
     let unit = program.unit(r.unit);
     let host = unit.function(launch.caller);
     let Some(m) = macros.get(r.unit as usize) else { return };
-    let walked: Walked = Walker::run(program, unit, host, m, &Context::default());
-    let Some(state) = walked.launches.get(&r.launch) else { return };
-    if walked.taint.is_some() {
-        return;
-    }
+    let Some(names) = m.names() else { return };
+    let walked = names.host(FunctionRef { unit: r.unit, function: launch.caller }, || {
+        let walked: Walked = Walker::run(program, unit, host, m, &Context::default());
+        HostWalk { tainted: walked.taint.is_some(), launches: walked.launches }
+    });
+    let Some(state) = walked.launches.get(&r.launch).filter(|_| !walked.tainted) else { return };
     let because = c.because.clone().and(&state.because);
     for (dims, make) in
         [(&state.block, Atom::BlockDim as fn(Axis) -> Atom), (&state.grid, Atom::GridDim as fn(Axis) -> Atom)]
@@ -321,7 +320,7 @@ fn host_facts(c: &mut Context, program: &Program, r: LaunchRef, f: &Function, ma
                 }
             }
             (Type::Pointer(_), _) => {
-                if let Some((var, why)) = super::host::allocation(program, unit, host, m, *arg) {
+                if let Some((var, why)) = super::host::allocation(unit, host, m, *arg) {
                     let next = numbers.len() as u32;
                     let number = *numbers.entry(var).or_insert(next);
                     let why = because.clone().and(&why);

@@ -172,7 +172,7 @@ impl Facts<'_> {
     /// Whether a name that is called is a function for certain: of the program, or of the library.
     fn is_known_call(&self, name: &str) -> bool {
         let last = name.rsplit([':', '.', '>']).next().unwrap_or(name);
-        let own = self.program.units.iter().flat_map(|u| &u.functions).any(|g| g.name == last);
+        let own = self.macros.names().is_none_or(|n| n.has_function(last));
         own || name.contains("::")
             || name.contains('.')
             || super::library::PURE.contains(&last)

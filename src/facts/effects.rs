@@ -1,6 +1,7 @@
 //! What a piece of code may write: variables by name, memory, and what calls do.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::PoisonError;
 
 use super::library::{PURE, READS, STANDARD_NAMES};
 use super::macros::Macros;
@@ -40,9 +41,6 @@ pub struct Scope<'a> {
 
 const MAX_CALL_DEPTH: u32 = 6;
 
-/// Functions of one name that are looked into; of more, the worst is taken.
-const MAX_OVERLOADS: usize = 16;
-
 impl Scope<'_> {
     /// What the call expression may do.
     pub fn call_effect(&self, id: ExprId) -> CallEffect {
@@ -66,13 +64,10 @@ impl Scope<'_> {
         if receiver.is_some() {
             return CallEffect::Unknown;
         }
-        let known: Vec<&Function> =
-            self.program.units.iter().flat_map(|u| &u.functions).filter(|g| g.name == name).collect();
-        if known.len() > MAX_OVERLOADS {
-            return CallEffect::Unknown;
-        }
+        let Some(known) = self.macros.functions(self.program, name) else { return CallEffect::Anything };
         if !known.is_empty() {
-            return self.worst_of(known.iter().map(|g| self.summary(g, depth + 1)));
+            let effects = known.iter().map(|g| self.remembered(*g, depth + 1));
+            return effects.max_by_key(|e| rank(*e)).unwrap_or(CallEffect::Anything);
         }
         if f.atomics.iter().any(|a| a.expr == id) || name.starts_with("atomic") {
             return CallEffect::Atomic;
@@ -88,6 +83,17 @@ impl Scope<'_> {
         }
         let host = matches!(f.kind, FunctionKind::Host);
         if host && !is_shouted(name) { CallEffect::Unknown } else { CallEffect::Anything }
+    }
+
+    /// [`Scope::summary`], computed once for all calls from this unit.
+    fn remembered(&self, at: FunctionRef, depth: u32) -> CallEffect {
+        let known = || self.macros.effects().lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(effect) = known().get(&(at, depth)).copied() {
+            return effect;
+        }
+        let effect = self.summary(self.program.function(at), depth);
+        known().insert((at, depth), effect);
+        effect
     }
 
     /// The worst that a function of the program may do.
@@ -154,9 +160,7 @@ impl Scope<'_> {
         }
         name.contains("::")
             || self.function.template.iter().any(|t| t.name == name)
-            || self.program.units.iter().any(|u| u.globals.iter().any(|g| g.name == last || g.qualified == name))
-            || self.program.units.iter().any(|u| u.constants.iter().any(|(c, ..)| c == name))
-            || self.program.units.iter().any(|u| u.functions.iter().any(|g| g.name == last))
+            || self.macros.names().is_some_and(|n| n.has_value(last) || n.has_value(name) || n.has_function(last))
             || STANDARD_NAMES.contains(&name)
     }
 

@@ -9,13 +9,7 @@ const ALLOCATORS: &[&str] = &["cudaMalloc", "cudaMallocManaged", "cudaMallocAsyn
 
 /// The variable whose own allocation `arg` points to: a local pointer that exactly one allocation call fills and that
 /// nothing else can change.
-pub fn allocation(
-    program: &Program,
-    unit: &Unit,
-    host: &Function,
-    macros: &Macros,
-    arg: ExprId,
-) -> Option<(VarId, Because)> {
+pub fn allocation(unit: &Unit, host: &Function, macros: &Macros, arg: ExprId) -> Option<(VarId, Because)> {
     let v = bare(host, arg)?;
     let var = host.var(v);
     let plain = var.kind == VarKind::Local && matches!(var.ty, Type::Pointer(_)) && !var.is_static;
@@ -23,7 +17,7 @@ pub fn allocation(
     if !plain || !starts_empty || !host.flaws.is_empty() || ALLOCATORS.iter().any(|a| macros.contains(a)) {
         return None;
     }
-    let redefined = program.units.iter().flat_map(|u| &u.functions).any(|f| ALLOCATORS.contains(&f.name.as_str()));
+    let redefined = macros.names().is_none_or(|n| ALLOCATORS.iter().any(|a| n.has_function(a)));
     if redefined || macros.any_mentions(&var.name) || captured(unit, &var.name) {
         return None;
     }

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::because::Because;
+use super::names::{Effects, Names};
+use crate::ir::{FunctionRef, Program};
 use crate::source::Span;
 
 /// Macro names and the identifiers of their bodies, transitively.
@@ -16,6 +18,11 @@ pub struct Macros {
     texts: BTreeMap<String, Vec<String>>,
     /// Names that are tested by `#ifdef`, `#ifndef` or `defined(..)`: the command line may define them otherwise.
     tested: BTreeSet<String>,
+    /// What names mean in the program to which the file belongs.
+    names: Option<Arc<Names>>,
+    /// The unit of that program.
+    unit: u32,
+    effects: Arc<Effects>,
 }
 
 /// Redefining one of these means that the text does not say what it seems to.
@@ -85,7 +92,29 @@ impl Macros {
                 bodies.entry(name).or_default().extend(words);
             }
         }
-        Macros { text: Arc::from(text), bodies, texts, tested }
+        Macros { text: Arc::from(text), bodies, texts, tested, names: None, unit: 0, effects: Arc::default() }
+    }
+
+    /// The same macros in a program with these names.
+    pub fn within(mut self, names: Arc<Names>, unit: u32) -> Macros {
+        self.names = Some(names);
+        self.unit = unit;
+        self.effects = Arc::default();
+        self
+    }
+
+    /// What names mean in the program; absent where the file was read by itself.
+    pub fn names(&self) -> Option<&Names> {
+        self.names.as_deref()
+    }
+
+    /// The functions that `name` may mean in this file.
+    pub fn functions(&self, program: &Program, name: &str) -> Option<Vec<FunctionRef>> {
+        Some(self.names()?.functions(program, self.unit, name))
+    }
+
+    pub fn effects(&self) -> &Effects {
+        &self.effects
     }
 
     /// Whether all definitions of the constant `name` in the text are among `constants`: a branch that was not read may

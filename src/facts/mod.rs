@@ -21,6 +21,7 @@ mod join;
 mod library;
 mod loops;
 mod macros;
+mod names;
 mod place;
 mod poly;
 mod questions;
@@ -38,15 +39,18 @@ pub use context::Context;
 pub use effects::CallEffect;
 pub use interval::Interval;
 pub use macros::Macros;
+pub use names::Names;
 pub use poly::{Atom, Poly, function, gcd};
 pub use questions::{Missing, Trip};
 pub use range::{Congruence, Known};
 pub use state::{AccessState, Event, EventKind, LaunchState, LoopState, Place, Walked};
 pub use value::{Formula, IntValue, PointerValue, Truth, Value};
 
+use std::sync::Arc;
+
 use crate::contract::Assumption;
 use crate::ir::{Function, FunctionRef, Program, Unit};
-use crate::source::Sources;
+use crate::source::{FileId, Sources};
 
 /// One function under one context.
 pub struct Facts<'a> {
@@ -68,7 +72,16 @@ pub struct Analysis<'a> {
 
 /// The macros of each unit of the program, in order.
 pub fn macros_of(program: &Program, sources: &Sources) -> Vec<Macros> {
-    program.units.iter().map(|u| Macros::read(&sources.get(u.file).text)).collect()
+    let names = Arc::new(Names::of(program, sources));
+    let read = |u: &Unit| Macros::read(&sources.get(u.file).text);
+    program.units.iter().zip(0..).map(|(u, n)| read(u).within(names.clone(), n)).collect()
+}
+
+/// The macros after one file was replaced.
+pub fn macros_after(program: &Program, sources: &Sources, macros: Vec<Macros>, file: FileId) -> Vec<Macros> {
+    let names = Arc::new(Names::of(program, sources));
+    let fresh = |(u, old): (&Unit, Macros)| if u.file == file { Macros::read(&sources.get(file).text) } else { old };
+    program.units.iter().zip(macros).map(fresh).zip(0..).map(|(m, n)| m.within(names.clone(), n)).collect()
 }
 
 /// Analyses `kernel`. `macros` is what [`macros_of`] gives for the same program.

@@ -9,7 +9,7 @@ use super::survey::{self, Candidate, Finding, FindingKind, Input, SiteResult};
 use super::{Proof, Site, features};
 use crate::contract::Assumptions;
 use crate::edit::{Edit, EditSet};
-use crate::facts::macros_of;
+use crate::facts::{Macros, macros_after, macros_of};
 use crate::ir::{FunctionRef, Program, Unit};
 use crate::skill::ast::{Platform, Skill};
 use crate::source::{FileId, SourceFile, Sources, Span};
@@ -99,6 +99,7 @@ struct State<'r> {
     request: &'r Request<'r>,
     sources: Sources,
     program: Program,
+    macros: Vec<Macros>,
     /// `request.at`, forwarded through the edits so far.
     at: Vec<Span>,
     changes: Vec<Change>,
@@ -124,6 +125,7 @@ pub fn apply(program: &Program, sources: &Sources, request: &Request) -> Result<
         request,
         sources: sources.clone(),
         program: program.clone(),
+        macros: macros_of(program, sources),
         at: request.at.clone(),
         changes: vec![],
         rolled_back: vec![],
@@ -162,8 +164,7 @@ impl State<'_> {
                 assumptions: self.request.assumptions,
                 platform: self.request.platform,
             };
-            let macros = macros_of(&self.program, &self.sources);
-            let analysis = survey::Lazy::new(input, &macros, at);
+            let analysis = survey::Lazy::new(input, &self.macros, at);
             let candidates = survey::judge_all(input, skill, at, &analysis);
             let open: Vec<Candidate> =
                 candidates.into_iter().filter(|c| self.wanted(c) && !self.rejected.contains(&self.key(c))).collect();
@@ -274,6 +275,8 @@ impl State<'_> {
         if let Some(slot) = self.program.units.iter_mut().find(|u| u.file == set.file) {
             *slot = unit;
         }
+        let old = std::mem::take(&mut self.macros);
+        self.macros = macros_after(&self.program, &self.sources, old, set.file);
         self.changes.push(change);
         self.remember()
     }
