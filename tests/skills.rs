@@ -152,7 +152,8 @@ fn skills_that_undo_each_other_do_not_converge() {
     for rule in &mut back.bodies[0].rules {
         std::mem::swap(&mut rule.pattern, &mut rule.replacement);
     }
-    let text = "__global__ void k(float* x, int n) {\n  for (int i = threadIdx.x; i < n; i += 32) x[i] = expf(x[i]);\n}\n";
+    let text =
+        "__global__ void k(float* x, int n) {\n  for (int i = threadIdx.x; i < n; i += 32) x[i] = expf(x[i]);\n}\n";
     let case = case_of(text, Some("assume = [\"permit(approximate)\"]"));
     let error = common::try_apply(&[&there, &back], &case).err().expect("they do not end");
     assert!(error.cycle.iter().any(|c| c.starts_with("use_library_function")), "{:?}", error.cycle);

@@ -22,7 +22,9 @@ fn main() {
     let tests: usize = TIER_1.iter().map(|(_, text)| dependents(text)).sum();
     println!("\ntier 0 (parse, facts, conditions, rewriting): run");
     match &toolchain.nvrtc {
-        Some(_) => println!("tier 1 (compile gate): run with {}, {tests} tests", toolchain.version().unwrap_or_default()),
+        Some(_) => {
+            println!("tier 1 (compile gate): run with {}, {tests} tests", toolchain.version().unwrap_or_default())
+        }
         None => println!("tier 1 (compile gate): {tests} tests not run in full; `kopt toolchain install` brings NVRTC"),
     }
     if toolchain.nvcc.is_none() {

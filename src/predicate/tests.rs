@@ -32,7 +32,9 @@ fn ask(text: &str, assume: &[&str], name: &str, place: Place, more: &[Value]) ->
             args.push(anchor(place));
         }
         args.extend(more.iter().cloned());
-        show(&everywhere(analysis, |facts| registry().eval(name, &Query { facts, args: &args, keywords: &[] })))
+        show(&everywhere(analysis, |facts| {
+            registry().eval(name, &Query { facts, args: &args, keywords: &[], together: &[] })
+        }))
     })
 }
 
@@ -175,10 +177,10 @@ fn alignment_guard(text: &str, what: &str, assume: &[&str]) -> String {
         let keywords: Vec<_> =
             a.loops.iter().map(|k| (anchor(Place::Loop(*k)), Value::Symbol("first".into()))).collect();
         let args = [anchor(Place::Access(AccessId(id as u32)))];
-        let address = registry().eval("address", &Query { facts, args: &args, keywords: &keywords });
+        let address = registry().eval("address", &Query { facts, args: &args, keywords: &keywords, together: &[] });
         let Answer::Known { value, .. } = address else { return "no address".into() };
         let args = [value, Value::int(16), Value::Symbol("all rows".into())];
-        let query = Query { facts, args: &args, keywords: &[] };
+        let query = Query { facts, args: &args, keywords: &[], together: &[] };
         let Guard::Code(emit) = registry().get("aligned").unwrap().guard else { return "no guard".into() };
         match emit(&query) {
             Ok(code) => code.text,
@@ -245,7 +247,7 @@ fn answers_about_nothing_are_unknown() {
     for p in registry().iter() {
         let text = "__global__ void k(float* y) { y[0] = 1; }";
         let got = run(text, &[], |analysis, _| {
-            show(&(p.eval)(&Query { facts: &analysis.general, args: &[], keywords: &[] }))
+            show(&(p.eval)(&Query { facts: &analysis.general, args: &[], keywords: &[], together: &[] }))
         });
         if !p.signature.params.is_empty() {
             assert_eq!(got, "unknown", "{}", p.name);
@@ -283,13 +285,13 @@ fn ask_everything(text: &str) -> usize {
             let keywords = [(second.clone(), Value::Symbol("first".into()))];
             let args = [anchor(*place), second];
             for p in registry().iter() {
-                let query = Query { facts: &analysis.general, args: &args, keywords: &keywords };
+                let query = Query { facts: &analysis.general, args: &args, keywords: &keywords, together: &[] };
                 let answer = (p.eval)(&query);
                 if let (Answer::Known { value: value @ Value::Address(_), .. }, Some(aligned)) =
                     (&answer, registry().get("aligned"))
                 {
                     let args = [value.clone(), Value::int(16)];
-                    let query = Query { facts: &analysis.general, args: &args, keywords: &[] };
+                    let query = Query { facts: &analysis.general, args: &args, keywords: &[], together: &[] };
                     (aligned.eval)(&query);
                 }
                 asked += 1;
