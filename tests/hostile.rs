@@ -41,7 +41,10 @@ fn cases() -> Vec<Hostile> {
 }
 
 fn noted<'a>(text: &'a str, word: &str) -> Vec<&'a str> {
-    text.lines().filter_map(|l| l.strip_prefix("// ")?.strip_prefix(word)?.strip_prefix(": ")).map(|w| w.trim().trim_matches('"')).collect()
+    text.lines()
+        .filter_map(|l| l.strip_prefix("// ")?.strip_prefix(word)?.strip_prefix(": "))
+        .map(|w| w.trim().trim_matches('"'))
+        .collect()
 }
 
 fn apply(skill: &Skill, case: &common::Case) -> Result<Outcome, String> {
@@ -69,6 +72,7 @@ fn judge(h: &Hostile, skill: &Skill) -> Result<(), String> {
         let word = match r.reason {
             run::Rejection::Stop(Stop::NoGuard(_)) => "no_guard",
             run::Rejection::Stop(Stop::Broken(_)) => "broken",
+            run::Rejection::Stop(Stop::Flawed { .. }) => "flawed",
             run::Rejection::FeatureMissing(_) => "features",
             _ => "other",
         };

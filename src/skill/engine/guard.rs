@@ -239,6 +239,9 @@ fn substitute(term: &str, replaced: &[(String, String)]) -> String {
 fn is_plain(f: &Function, root: ExprId) -> bool {
     f.walk(root).into_iter().all(|id| {
         let Expr { kind, .. } = f.expr(id);
+        if matches!(kind, ExprKind::Var(v) if f.var(*v).is_volatile) {
+            return false;
+        }
         matches!(
             kind,
             ExprKind::Int(_)
