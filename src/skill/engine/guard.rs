@@ -167,6 +167,9 @@ fn launch_conditions<'a>(site: &Site<'a>, plan: &Plan) -> Result<Vec<(&'a Launch
     if plan.codes.iter().any(|c| !c.builtins.is_empty()) {
         return Err("the test needs the launch's dimensions".into());
     }
+    if let Some(name) = foreign(f, plan) {
+        return Err(format!("`{name}` of the test may be nothing or something else at the launch"));
+    }
     let launches = site.launches();
     if launches.is_empty() {
         return Err("no launch of the kernel is visible".into());
@@ -180,6 +183,14 @@ fn launch_conditions<'a>(site: &Site<'a>, plan: &Plan) -> Result<Vec<(&'a Launch
         return Err("the kernel's name is used for more than launches".into());
     }
     launches.into_iter().map(|l| at_launch(site, plan, l).map(|c| (l, c))).collect()
+}
+
+/// A word of the condition that is no parameter: a template argument or a constant, which the launch may not see or may
+/// see another of.
+fn foreign<'a>(f: &Function, plan: &'a Plan) -> Option<&'a str> {
+    let own: Vec<&str> = plan.codes.iter().flat_map(|c| &c.names).map(|v| f.var(*v).name.as_str()).collect();
+    let all = plan.terms.iter().flat_map(|t| words(t)).map(|(_, word)| word);
+    all.into_iter().find(|w| !own.contains(w) && !matches!(*w, "reinterpret_cast" | "size_t"))
 }
 
 /// The plan's condition in the words of one launch: parameters replaced by arguments.
