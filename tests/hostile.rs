@@ -72,6 +72,7 @@ fn judge(h: &Hostile, skill: &Skill) -> Result<(), String> {
         let word = match r.reason {
             run::Rejection::Stop(Stop::NoGuard(_)) => "no_guard",
             run::Rejection::Stop(Stop::Broken(_)) => "broken",
+            run::Rejection::Stop(Stop::Flawed { .. }) => "flawed",
             run::Rejection::FeatureMissing(_) => "features",
             _ => "other",
         };

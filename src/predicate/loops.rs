@@ -1,7 +1,7 @@
 //! What taking several iterations of a loop at a time, or copying its body, relies on.
 
 use super::control;
-use super::memory::{LOOP, settle};
+use super::memory::{ACCESS, LOOP, settle};
 use super::value::{Answer, Value};
 use super::{Guard, Predicate, Query};
 use crate::facts::Because;
@@ -11,7 +11,19 @@ use crate::source::Span;
 use crate::source::tokens::{TokenKind, scan_code};
 
 pub(super) fn predicates() -> Vec<Predicate> {
-    vec![Predicate {
+    let fixed = Predicate {
+        name: "same_place_throughout",
+        signature: Signature::new(
+            vec![ACCESS, LOOP],
+            ValueType::Bool,
+            "its text names the same place all through an iteration",
+        ),
+        eval: same_place_throughout,
+        guard: Guard::None,
+        explain: "No variable in the text of the access but the loop's counter is declared or changed inside the loop, so \
+                  that the text means the same address before the first statement of the body and after the last.",
+    };
+    let counted = Predicate {
         name: "counted",
         signature: Signature::new(
             vec![LOOP],
@@ -24,7 +36,37 @@ pub(super) fn predicates() -> Vec<Predicate> {
                   the loop does not change. No break, continue or return leaves the body, nothing else is declared or \
                   stepped in the header, and no macro or lambda hides a use of the counter, so that a copy of the body \
                   can name the next iteration.",
-    }]
+    };
+    vec![counted, fixed]
+}
+
+fn same_place_throughout(q: &Query) -> Answer {
+    settle(q.access(0).and_then(|id| {
+        q.facts.usable()?;
+        let f = q.facts.function;
+        let k = &f.loops[q.lp(1)?.0 as usize];
+        let access = &f.accesses[id.0 as usize];
+        let mut known = query::Signatures::default();
+        q.facts.program.units.iter().for_each(|u| known.add(u));
+        let written = query::vars_written(f, k.stmt, &known);
+        let inside = f.stmt(k.stmt).span;
+        let counter = k.induction.map(|i| i.var);
+        for e in f.walk(access.expr) {
+            let span = f.expr(e).span;
+            let no = |why: String| Ok(Answer::no(Because::nothing(), why.clone(), vec![(span, why)]));
+            match f.kind_of(e) {
+                ExprKind::Var(v) if Some(*v) == counter => {}
+                ExprKind::Var(v) if inside.contains(f.var(*v).span) || written.contains(v) => {
+                    return no(format!("`{}` is set inside the loop", f.var(*v).name));
+                }
+                ExprKind::Assign { .. } | ExprKind::Increment { .. } | ExprKind::Lambda(_) => {
+                    return no("the subscript has a side effect".into());
+                }
+                _ => {}
+            }
+        }
+        Ok(Answer::yes(Because::nothing()))
+    }))
 }
 
 fn counted(q: &Query) -> Answer {

@@ -64,6 +64,18 @@ impl Plan {
     }
 }
 
+/// Whether two tests can never hold together: the same pointer, shifted by different numbers of bytes, on one boundary.
+pub fn exclude_each_other(a: &str, b: &str) -> bool {
+    a.split(" && ").any(|s| b.split(" && ").any(|t| s != t && shifted(s).is_some_and(|x| Some(x) == shifted(t))))
+}
+
+/// Pointer and mask of `((reinterpret_cast<size_t>(x) + 4) & 15) == 0`, with or without the shift.
+fn shifted(term: &str) -> Option<(&str, &str)> {
+    let rest = term.trim_start_matches('(').strip_prefix("reinterpret_cast<size_t>(")?;
+    let (pointer, rest) = rest.split_once(')')?;
+    Some((pointer, rest.split_once(" & ")?.1))
+}
+
 /// Whether the site already stands in the fallback arm of a guard with these terms (and perhaps more), in the kernel or
 /// at every launch.
 pub fn already_tested(site: &Site, plan: &Plan) -> Option<Span> {
@@ -200,6 +212,9 @@ fn launch_terms<'a>(site: &Site<'a>, plan: &Plan) -> Result<Vec<(&'a Launch, Vec
     if plan.codes.iter().any(|c| !c.builtins.is_empty()) {
         return Err("the test needs the launch's dimensions".into());
     }
+    if let Some(name) = foreign(f, plan) {
+        return Err(format!("`{name}` of the test may be nothing or something else at the launch"));
+    }
     let launches = site.launches();
     if launches.is_empty() {
         return Err("no launch of the kernel is visible".into());
@@ -213,6 +228,14 @@ fn launch_terms<'a>(site: &Site<'a>, plan: &Plan) -> Result<Vec<(&'a Launch, Vec
         return Err("the kernel's name is used for more than launches".into());
     }
     launches.into_iter().map(|l| at_launch(site, plan, l).map(|c| (l, c))).collect()
+}
+
+/// A word of the condition that is no parameter: a template argument or a constant, which the launch may not see or may
+/// see another of.
+fn foreign<'a>(f: &Function, plan: &'a Plan) -> Option<&'a str> {
+    let own: Vec<&str> = plan.codes.iter().flat_map(|c| &c.names).map(|v| f.var(*v).name.as_str()).collect();
+    let all = plan.terms.iter().flat_map(|t| words(t)).map(|(_, word)| word);
+    all.into_iter().find(|w| !own.contains(w) && !matches!(*w, "reinterpret_cast" | "size_t"))
 }
 
 /// The plan's terms in the words of one launch: parameters replaced by arguments.
@@ -271,6 +294,9 @@ fn substitute(term: &str, replaced: &[(String, String)]) -> String {
 fn is_plain(f: &Function, root: ExprId) -> bool {
     f.walk(root).into_iter().all(|id| {
         let Expr { kind, .. } = f.expr(id);
+        if matches!(kind, ExprKind::Var(v) if f.var(*v).is_volatile) {
+            return false;
+        }
         matches!(
             kind,
             ExprKind::Int(_)

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::eval::{About, Evaluator};
+use super::guard::exclude_each_other;
 use super::site::{Bound, Proof};
 use crate::facts::Because;
 use crate::ir::Anchor;
@@ -134,6 +135,22 @@ pub fn judge(skill: &Skill, eval: &Evaluator, bindings: &BTreeMap<String, Bound>
     conclude(all, bound, round.values, excluded, revision)
 }
 
+/// A member whose run-time test can never hold together with that of an earlier member, such as `x[i + 1]` beside `x[i]`.
+fn contradiction(kept: &[Judged], own: &[Judged], member: Anchor) -> Option<Judged> {
+    let code = |j: &Judged| match &j.verdict {
+        Verdict::Guarded { code: Some(code), .. } => Some(code.text.clone()),
+        _ => None,
+    };
+    own.iter().find_map(|j| {
+        let text = code(j)?;
+        let other = kept.iter().find(|k| code(k).is_some_and(|t| exclude_each_other(&t, &text)))?;
+        let at = other.member.map(|m| (m.span, "this one is aligned instead".to_owned()));
+        let text = format!("`{text}` never holds together with the test of another member");
+        let verdict = Verdict::Violated(Witness { text, at: at.into_iter().collect() });
+        Some(Judged { verdict, member: Some(member), because: Because::nothing(), ..j.clone() })
+    })
+}
+
 /// One pass over the members of a group.
 struct Round {
     kept: Vec<Anchor>,
@@ -155,6 +172,7 @@ fn members_of(
         let about = About { skill, bindings, member: Some((name, member)) };
         let mut own = undetermined(eval, about);
         own.extend(conditions(eval, about, &|c| mentions(&c.test, dependent)));
+        own.extend(contradiction(&round.judged, &own, member));
         let found = eval.values(about);
         let same = round.kept.is_empty() || same_values(&round.values, &found);
         if own.iter().all(|j| j.verdict.holds()) && same {

@@ -1,16 +1,16 @@
-// vectorize_access: refuses because no_store_between
+// vectorize_access: rewrites
 // same pointer twice at the launch, no restrict
 __global__ void k(const float* x, float* y, int n) {
   for (int i = 0; i < n; ++i) y[i] = x[i] + 1.0f;
 }
 void run(float* p, int n) { k<<<1, 1>>>(p, p, n); }
-// vectorize_access: refuses because no_store_between
+// vectorize_access: rewrites
 // two allocations, one overwritten by an alias
 __global__ void k(const float* x, float* y, int n) {
   for (int i = 0; i < n; ++i) y[i] = x[i] + 1.0f;
 }
 void run(int n) { float *a = nullptr, *b = nullptr; cudaMalloc(&a, 64); cudaMalloc(&b, 64); float** q = &b; *q = a; k<<<1, 1>>>(a, b, n); }
-// vectorize_access: refuses because no_store_between
+// vectorize_access: rewrites
 // two allocations, swapped
 __global__ void k(const float* x, float* y, int n) {
   for (int i = 0; i < n; ++i) y[i] = x[i] + 1.0f;
@@ -22,7 +22,7 @@ __global__ void k(const float* x, float* y, int n) {
   for (int i = 0; i < n; ++i) y[i] = x[i] + 1.0f;
 }
 void run(int n) { float *a, *b; cudaMalloc(&a, 64); cudaMalloc(&b, 64); k<<<1, 1>>>(a, b, n); }
-// vectorize_access: refuses because no_store_between
+// vectorize_access: rewrites
 // two allocations, freed and allocated again
 __global__ void k(const float* x, float* y, float* z, int n) {
   for (int i = 0; i < n; ++i) y[i] = x[i] + 1.0f;
