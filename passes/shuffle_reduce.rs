@@ -17,12 +17,12 @@
 //! expression tree, bit for bit, whatever the size of the block.
 //!
 //! ## Limits
-//! The block is one-dimensional and its size a multiple of 32, so that the first warp is full. Only element 0 is read
-//! afterwards.
+//! The block has at least 32 threads, so that the first warp is full; further warps may be partial. Only element 0 is
+//! read afterwards.
 
 use crate::edit::Editor;
 use crate::edit::builder::type_text;
-use crate::ir::{BinaryOp, ExprId, ExprKind, Function, Loop, ReductionKind, Step, StmtId, StmtKind, query};
+use crate::ir::{BinaryOp, ExprId, ExprKind, Function, Loop, Reduction, ReductionKind, Step, StmtId, StmtKind, query};
 use crate::pass::{Broken, Pass};
 use crate::skill::engine::{Proof, Site};
 use crate::source::Span;
@@ -42,9 +42,13 @@ impl Pass for ShuffleReduce {
         let indent = edit.indent_of(span).to_owned();
         let inner = format!("{indent}{}", edit.indent_unit());
         let tree = upper_levels(site, k, edit, &indent, &inner)?;
+        let settled = settled(f, r, &inner)?;
         let warp = warp_levels(site, k, edit, &inner)?;
         let whole = k.unroll.as_ref().map_or(span, |(_, pragma)| pragma.to(span));
-        edit.replace(whole, &format!("{{\n{tree}{warp}{inner}__syncthreads();\n{}{indent}}}", spent(f, k, &inner)));
+        edit.replace(
+            whole,
+            &format!("{{\n{tree}{settled}{warp}{inner}__syncthreads();\n{}{indent}}}", spent(f, k, &inner)),
+        );
         Ok(())
     }
 }
@@ -72,6 +76,15 @@ fn upper_levels(site: &Site, k: &Loop, edit: &Editor, indent: &str, inner: &str)
     }
 }
 
+/// Where the loop's own barrier stands in front of the update, one more settles the last level (or the tile itself, when
+/// no level is left to the loop).
+fn settled(f: &Function, r: &Reduction, indent: &str) -> Result<String, Broken> {
+    let ReductionKind::SharedTree { barrier, .. } = &r.kind else { return Err(Broken("no shared tree".into())) };
+    let surface = f.barriers.get(barrier.0 as usize).ok_or_else(|| Broken("the tree has no barrier".into()))?;
+    let before = f.stmt(surface.stmt).span.start < f.stmt(r.stmt).span.start;
+    Ok(if before { format!("{indent}__syncthreads();\n") } else { String::new() })
+}
+
 /// The levels inside the first warp.
 fn warp_levels(site: &Site, k: &Loop, edit: &mut Editor, i1: &str) -> Result<String, Broken> {
     let f = site.function();
@@ -80,12 +93,11 @@ fn warp_levels(site: &Site, k: &Loop, edit: &mut Editor, i1: &str) -> Result<Str
         return Err(Broken("the reduction is no shared tree".into()));
     };
     let access = &f.accesses[target.0 as usize];
-    let elem = access.ty.scalar().ok_or_else(|| Broken("the tile's element is no scalar".into()))?.cuda();
     let induction = k.induction.ok_or_else(|| Broken("the tree has no distance".into()))?;
     let Step::Scale { op, amount } = induction.step else { return Err(Broken("the distance does not halve".into())) };
     let sign = if op == BinaryOp::Shr { ">>" } else { "/" };
-    let file = site.sources.get(f.name_span.file);
-    let ty = type_text(f, file, &f.var(induction.var).ty).unwrap_or_else(|| "unsigned int".to_owned());
+    let elem = type_text(&access.ty).ok_or_else(|| Broken("the tile's element has no name".into()))?;
+    let ty = type_text(&f.var(induction.var).ty).unwrap_or_else(|| "unsigned int".to_owned());
     let amount = site.text(f.expr(amount).span);
     let s = distance(f, k)?;
     let t = operand(site.text(f.expr(*lane).span), f.kind_of(*lane));
@@ -93,7 +105,8 @@ fn warp_levels(site: &Site, k: &Loop, edit: &mut Editor, i1: &str) -> Result<Str
     let (v, d) = (edit.fresh("lane_value"), edit.fresh("distance"));
     let o = edit.fresh("other_value");
     let combined = combined(f, r.stmt, access.expr, f.accesses[other.0 as usize].expr, &v, &o, edit)?;
-    let combined = edit.reindent(&combined, edit.indent_of(f.stmt(r.stmt).span), &format!("{i1}{0}{0}", edit.indent_unit()));
+    let combined =
+        edit.reindent(&combined, edit.indent_of(f.stmt(r.stmt).span), &format!("{i1}{0}{0}", edit.indent_unit()));
     let unit = edit.indent_unit();
     let (i2, i3) = (format!("{i1}{unit}"), format!("{i1}{unit}{unit}"));
     Ok(format!(

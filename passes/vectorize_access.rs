@@ -18,17 +18,24 @@
 //! moved as `uint4`.
 
 use crate::edit::Editor;
-use crate::edit::builder::vector_name;
+use crate::edit::builder::{element_text, vector_name};
 use crate::ir::{Access, AccessMode, Compare, ExprKind, Function, Induction, Loop, Scalar, StmtKind};
 use crate::pass::{Broken, Pass};
 use crate::skill::engine::{Proof, Site};
 use crate::source::Span;
+use crate::source::tokens::{Token, TokenKind, scan_code, scan_directive};
 
 pub struct VectorizeAccess;
 
 impl Pass for VectorizeAccess {
     fn rewrite(&self, site: &Site, proof: &Proof, edit: &mut Editor) -> Result<(), Broken> {
         let strip = Strip::new(site, proof, edit)?;
+        let used = strip.streams.iter().map(|s| s.vector(strip.lanes).unwrap_or("uint4"));
+        if let Some(name) =
+            used.into_iter().find(|name| declares_type(site.text_of(site.function().name_span.file), name))
+        {
+            return Err(Broken(format!("the program has a `{name}` of its own")));
+        }
         let text = strip.emit(edit)?;
         // A pragma in front of the loop moves to the vector loop.
         let whole = strip.k.unroll.as_ref().map_or(strip.span, |(_, pragma)| pragma.to(strip.span));
@@ -41,8 +48,12 @@ impl Pass for VectorizeAccess {
 struct Stream<'a> {
     name: String,
     elem: Scalar,
-    /// Text of the lvalue, with the induction variable at the first lane.
+    /// How the program spells the element type, where that is not the type of a vector's components.
+    spelled: Option<String>,
+    /// Text of the access, with the induction variable at the first lane.
     place: &'a str,
+    /// The intrinsic that loads, such as `__ldg`, and the text of its pointer.
+    through: Option<(&'a str, &'a str)>,
     spans: Vec<Span>,
     loaded: bool,
     stored: bool,
@@ -50,7 +61,15 @@ struct Stream<'a> {
 
 impl Stream<'_> {
     fn vector(&self, lanes: usize) -> Option<&'static str> {
-        vector_name(self.elem, lanes as u8).filter(|_| self.elem.bytes() >= 4)
+        vector_name(self.elem, lanes as u8).filter(|_| self.elem.bytes() >= 4 && self.spelled.is_none())
+    }
+
+    /// The first lane seen as one `ty`, as a value.
+    fn loaded_as(&self, ty: &str) -> String {
+        match self.through {
+            Some((intrinsic, pointer)) => format!("{intrinsic}(reinterpret_cast<const {ty}*>({pointer}))"),
+            None => format!("*reinterpret_cast<const {ty}*>(&{})", self.place),
+        }
     }
 
     fn lane(&self, j: usize, lanes: usize) -> String {
@@ -62,20 +81,18 @@ impl Stream<'_> {
 
     /// Declares the vector and, where it is read, fills it.
     fn prologue(&self, lanes: usize, indent: &str) -> String {
-        let Stream { name, place, .. } = self;
+        let name = &self.name;
         let konst = if self.stored { "" } else { "const " };
         match (self.vector(lanes), self.loaded) {
             (Some(ty), true) => {
-                format!("{indent}{konst}{ty} {name} = *reinterpret_cast<const {ty}*>(&{place});\n")
+                format!("{indent}{konst}{ty} {name} = {};\n", self.loaded_as(ty))
             }
             (Some(ty), false) => format!("{indent}{ty} {name};\n"),
             (None, loaded) => {
-                let ty = self.elem.cuda();
+                let ty = self.spelled.as_deref().unwrap_or(self.elem.cuda());
                 let mut text = format!("{indent}__align__(16) {ty} {name}[{lanes}];\n");
                 if loaded {
-                    text += &format!(
-                        "{indent}*reinterpret_cast<uint4*>({name}) = *reinterpret_cast<const uint4*>(&{place});\n"
-                    );
+                    text += &format!("{indent}*reinterpret_cast<uint4*>({name}) = {};\n", self.loaded_as("uint4"));
                 }
                 text
             }
@@ -292,9 +309,58 @@ fn streams<'a>(site: &'a Site, edit: &mut Editor) -> Result<Vec<Stream<'a>>, Bro
         let elem = site.dtype("element")?;
         let lanes = 16 / elem.bytes();
         let name = edit.fresh(&format!("{}_{lanes}", f.var(root(access)).name));
-        found.push(Stream { name, elem, place, spans: vec![span], loaded, stored });
+        let spelled = spelled(site, root(access), elem)?;
+        let through = match f.kind_of(access.expr) {
+            ExprKind::Call { callee, args, .. } if !stored => {
+                let pointer = args.first().ok_or_else(|| Broken("a load without a pointer".into()))?;
+                Some((callee.as_str(), site.text(f.expr(*pointer).span)))
+            }
+            ExprKind::Call { .. } => return Err(Broken("the store is a call".into())),
+            _ => None,
+        };
+        found.push(Stream { name, elem, spelled, place, through, spans: vec![span], loaded, stored });
     }
     Ok(found)
+}
+
+/// The program's own word for an element whose size belongs to two types: `long` and `long long` select different
+/// overloads and template instances, `char` and `signed char` too.
+fn spelled(site: &Site, base: crate::ir::VarId, elem: Scalar) -> Result<Option<String>, Broken> {
+    if !matches!(elem, Scalar::I8 | Scalar::I64 | Scalar::U64) {
+        return Ok(None);
+    }
+    let f = site.function();
+    let text = element_text(f, site.sources.get(f.name_span.file), base)
+        .ok_or_else(|| Broken("how the program spells the element type is not known".into()))?;
+    let usual = match elem {
+        Scalar::I8 => text == "signed char",
+        _ => text.split_whitespace().filter(|w| *w == "long").count() == 2,
+    };
+    Ok((!usual).then_some(text))
+}
+
+/// Whether the text declares a type, an alias or a macro called `name`.
+fn declares_type(text: &str, name: &str) -> bool {
+    const BEFORE: &[&str] = &["struct", "class", "union", "enum", "using", "define"];
+    let tokens = scan_code(text);
+    let words = |t: &Token| match t.kind {
+        TokenKind::Directive => scan_directive(text, t.range()).map(|t| t.of(text)).collect(),
+        _ => vec![t.of(text)],
+    };
+    let mut before = "";
+    for word in tokens.iter().flat_map(words) {
+        if word == name && BEFORE.contains(&before) {
+            return true;
+        }
+        before = word;
+    }
+    // `typedef T name;` and other declarations that end with the name.
+    tokens.windows(3).any(|w| {
+        w[1].of(text) == name
+            && w[0].kind == TokenKind::Word
+            && w[2].of(text) == ";"
+            && !["return", "const"].contains(&w[0].of(text))
+    })
 }
 
 fn root(access: &Access) -> crate::ir::VarId {

@@ -139,6 +139,12 @@ fn pass_table(passes: &BTreeMap<String, PathBuf>) -> Result<String, Failure> {
         writeln!(text, "    ({name:?}, &{name}::{}),", camel_case(name))?;
     }
     writeln!(text, "];")?;
+    writeln!(text, "/// Their source texts, for the hash that a lock records.")?;
+    writeln!(text, "pub static TEXTS: &[(&str, &str)] = &[")?;
+    for (name, path) in passes {
+        writeln!(text, "    ({name:?}, include_str!({path:?})),")?;
+    }
+    writeln!(text, "];")?;
     Ok(text)
 }
 

@@ -53,7 +53,7 @@ pub struct LockedFile {
 pub struct Step {
     pub skill: String,
     pub skill_hash: String,
-    /// Of the body: its rules, or the name and version of the native pass.
+    /// Of the body: its rules, or the code of the native pass.
     pub body_hash: String,
     /// Qualified name.
     pub kernel: String,
@@ -62,6 +62,9 @@ pub struct Step {
     pub nth: u32,
     pub surface: String,
     pub ordinal: u32,
+    /// Ordinals of the places rewritten with it, behind one test at the launch.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<u32>,
     /// Hash of the comment-free tokens of the surface, the function, and the launches that the proof could see.
     pub surface_tokens: String,
     pub kernel_tokens: String,
@@ -184,6 +187,7 @@ mod tests {
             nth: 0,
             surface: "shared".into(),
             ordinal: 0,
+            also: vec![],
             surface_tokens: "3".into(),
             kernel_tokens: "4".into(),
             launch_tokens: "5".into(),

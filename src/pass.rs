@@ -29,3 +29,8 @@ mod table {
 pub fn builtin() -> crate::skill::engine::rewrite::Passes {
     table::PASSES.iter().copied().collect()
 }
+
+/// The source text of a native body.
+pub fn text(name: &str) -> Option<&'static str> {
+    table::TEXTS.iter().find(|(n, _)| *n == name).map(|(_, text)| *text)
+}

@@ -10,7 +10,7 @@ fn sources(under: &str) -> Vec<(PathBuf, String)> {
     while let Some(path) = pending.pop() {
         if path.is_dir() {
             pending.extend(fs::read_dir(&path).unwrap().map(|e| e.unwrap().path()));
-        } else if path.extension().is_some_and(|e| e == "rs") {
+        } else if path.extension().is_some_and(|e| e == "rs") && !is_test(&path) {
             let text = fs::read_to_string(&path).unwrap();
             found.push((path, text));
         }
@@ -18,6 +18,11 @@ fn sources(under: &str) -> Vec<(PathBuf, String)> {
     found.sort();
     assert!(!found.is_empty(), "{under} holds no sources");
     found
+}
+
+/// Unit tests in files of their own.
+fn is_test(path: &Path) -> bool {
+    path.components().any(|c| c.as_os_str() == "tests" || c.as_os_str() == "tests.rs")
 }
 
 /// The code before the unit tests, without comment lines.

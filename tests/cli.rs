@@ -147,6 +147,23 @@ fn what_does_not_compile_is_not_written() {
     }
 }
 
+#[test]
+fn an_original_that_does_not_compile_makes_the_check_inconclusive() {
+    let kernel = TRANSPOSE.replace("in[y * n + x];", "of_another_file(in, y * n + x);");
+    let folder = Folder::new(&[("t.cu", &kernel)]);
+    let run = |verify: &str| {
+        let mut command = folder.command(env!("CARGO_BIN_EXE_kopt"));
+        command.env("KOPT_CACHE", own_cache()).args(["apply", "--skill", "pad_shared", "--verify", verify, "t.cu"]);
+        command.output().expect("kopt starts")
+    };
+    let there = kopt::compile::Toolchain::find().nvrtc.is_some();
+    assert_eq!(run("compile").status.code(), Some(if there { 6 } else { 5 }));
+    let output = run("auto");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains(if there { "not checked: the original does not compile" } else { "not run" }), "{said}");
+}
+
 fn own_cache() -> std::ffi::OsString {
     kopt::compile::toolchain::cache_folder().unwrap_or_default().into_os_string()
 }

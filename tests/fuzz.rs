@@ -183,7 +183,7 @@ fn syntax() {
 #[test]
 fn skill() {
     let seeds = files("skills", "skill");
-    campaign("skill", &seeds, |bytes| kopt::skill::fuzz_parse(bytes));
+    campaign("skill", &seeds, kopt::skill::fuzz_parse);
 }
 
 #[test]

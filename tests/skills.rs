@@ -109,7 +109,8 @@ fn each_condition_is_needed() {
                 let case = case_of(&e.before.node, e.contract.as_ref().map(|c| c.node.as_str()));
                 texts(skill, &case) != texts(&weaker, &case)
             });
-            if !refusal_fires && !(gone.guard.is_some() && guard_lost) {
+            let shown = refusal_fires || (gone.guard.is_some() && guard_lost);
+            if !shown {
                 let text = kopt::skill::print::print_expr(&gone.test);
                 faults.push(format!("{}: nothing fails without `{text}`", skill.name.node));
             }
@@ -136,4 +137,38 @@ fn every_skill_speaks_to_all_five_groups() {
         let kinds: Vec<GroupKind> = skill.require.iter().map(|g| g.kind.node).collect();
         assert_eq!(kinds, GroupKind::ALL, "{}", skill.name.node);
     }
+}
+
+/// Two skills that undo each other: nothing is kept, and the cycle is named.
+#[test]
+fn skills_that_undo_each_other_do_not_converge() {
+    let library = kopt::skill::Library::built_in().expect("the built-in skills load");
+    let there = library.get("use_fast_intrinsic").unwrap().clone();
+    let mut back = there.clone();
+    back.name.node = "use_library_function".into();
+    back.features = Default::default();
+    back.bindings[0].arguments.iter_mut().for_each(|a| a.node = format!("__{}", a.node));
+    back.require.iter_mut().for_each(|g| g.conditions.clear());
+    for rule in &mut back.bodies[0].rules {
+        std::mem::swap(&mut rule.pattern, &mut rule.replacement);
+    }
+    let text =
+        "__global__ void k(float* x, int n) {\n  for (int i = threadIdx.x; i < n; i += 32) x[i] = expf(x[i]);\n}\n";
+    let case = case_of(text, Some("assume = [\"permit(approximate)\"]"));
+    let error = common::try_apply(&[&there, &back], &case).err().expect("they do not end");
+    assert!(error.cycle.iter().any(|c| c.starts_with("use_library_function")), "{:?}", error.cycle);
+    assert!(error.cycle.iter().any(|c| c.starts_with("use_fast_intrinsic")), "{:?}", error.cycle);
+}
+
+/// All skills in one run: the result is that of running them one after the other, and a second run changes nothing.
+#[test]
+fn all_skills_in_one_run_come_to_an_end() {
+    let text = include_str!("../src/cli/demo/attention_rows.cu");
+    let contract = Some("assume = [\"permit(approximate)\"]");
+    let once = common::apply_all(&skills(), &case_of(text, contract));
+    let names: std::collections::BTreeSet<&str> = once.changes.iter().map(|c| c.skill.as_str()).collect();
+    assert_eq!(names.len(), 4, "{names:?}");
+    let new = once.sources.get(kopt::source::FileId(0)).text.to_string();
+    let twice = common::apply_all(&skills(), &case_of(&new, contract));
+    assert_eq!(twice.sources.get(kopt::source::FileId(0)).text.as_ref(), new);
 }

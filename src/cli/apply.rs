@@ -6,9 +6,10 @@ use clap::ValueEnum;
 use kopt::diag::{Code, Diagnostic};
 use kopt::ir::Program;
 use kopt::skill::Skill;
+use kopt::skill::ast::GuardPolicy;
 use kopt::skill::engine::run::{self, Change, Outcome, Request};
 use kopt::skill::engine::survey::{FindingKind, SiteResult};
-use kopt::skill::engine::{Payoff, Verdict, features, report, survey};
+use kopt::skill::engine::{Payoff, features, report, survey};
 use kopt::source::{FileId, SourceFile, Span};
 use serde_json::{Value, json};
 
@@ -63,7 +64,9 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
     if args.output.emit.is_some() {
         printer.silence();
     }
-    let session = Session::open(global, &args.reading, &args.paths)?;
+    let mut session = Session::open(global, &args.reading, &args.paths)?;
+    session.permit_named(&args.skill);
+    let session = session;
     if args.locked {
         return locked::run(args, &session, printer);
     }
@@ -186,8 +189,9 @@ pub fn show(
     compile: &str,
     printer: &mut Printer,
 ) -> Result<(), Failure> {
-    for change in &outcome.changes {
-        printer.text(&change_text(change))?;
+    for (i, change) in outcome.changes.iter().enumerate() {
+        let line = original_line(session, &outcome.changes[..i], change);
+        printer.text(&change_text(change, line))?;
     }
     for back in &outcome.rolled_back {
         printer.diagnostic(session.sources(), &report::rolled_back(back))?;
@@ -230,20 +234,45 @@ fn wanted(session: &Session, args: &Args, span: Span) -> bool {
     requested && at(session, args.at).is_ok_and(|spans| spans.is_empty() || spans.iter().any(|s| s.overlaps(span)))
 }
 
+/// The line of the change in the text that the user has: back through the changes before it.
+fn original_line(session: &Session, earlier: &[Change], change: &Change) -> u32 {
+    let mut offset = i64::from(change.span.start);
+    for before in earlier.iter().rev().filter(|c| c.file == change.file) {
+        let mut shift = 0;
+        for edit in &before.edits {
+            let start = i64::from(edit.span.start) + shift;
+            let growth = edit.text.len() as i64 - edit.span.len() as i64;
+            if offset < start {
+                break;
+            }
+            // Inside of what was written: the place that it was written for.
+            if offset < start + edit.text.len() as i64 {
+                offset = start.min(offset);
+                break;
+            }
+            shift += growth;
+        }
+        offset -= shift;
+    }
+    session.sources().get(change.file).lines.line_of(usize::try_from(offset).unwrap_or(0))
+}
+
 /// What a result rests on, in words.
 pub fn assumed(ids: &[String]) -> String {
     ids.iter().map(|id| kopt::contract::describe(id).unwrap_or(id)).collect::<Vec<_>>().join(", and ")
 }
 
 /// One change in a few lines: what, where, how sure, what it rests on.
-pub fn change_text(change: &Change) -> String {
-    let line = change.from.lines.line_of(change.span.start as usize);
+pub fn change_text(change: &Change, line: u32) -> String {
     let how = match &change.result {
         SiteResult::Proved => "proved".to_owned(),
         SiteResult::Assumed(ids) => format!("sound if {}", assumed(ids)),
-        SiteResult::Unverified => "conditions hold; the result is not compared".to_owned(),
+        SiteResult::Unverified => "conditions hold; the result differs within the error of the skill".to_owned(),
     };
-    let mut text = format!("{}:{line}: {} in {}: {how}\n", change.from.name, change.skill, change.function);
+    let also: Vec<String> =
+        change.also.iter().map(|(_, s)| change.from.lines.line_of(s.start as usize).to_string()).collect();
+    let lines = if also.is_empty() { String::new() } else { format!(" (and lines {})", also.join(", ")) };
+    let mut text = format!("{}:{line}: {} in {}{lines}: {how}\n", change.from.name, change.skill, change.function);
     let pays = match &change.payoff {
         Payoff::Expected(reasons) => format!("expected: {}", reasons.join("; ")),
         Payoff::NotExpected(why) => format!("not expected: {why}"),
@@ -254,12 +283,16 @@ pub fn change_text(change: &Change) -> String {
     let counts: Vec<String> =
         ["proved", "assumed", "guarded"].iter().filter(|w| count(w) > 0).map(|w| format!("{} {w}", count(w))).collect();
     text += &format!("  conditions: {}\n", counts.join(", "));
+    let rests_on = kopt::lock::record::assumed(&change.conditions);
+    if change.result == SiteResult::Unverified && !rests_on.is_empty() {
+        text += &format!("  assumed: {}\n", assumed(&rests_on));
+    }
     if let Some(guard) = &change.guard {
         text += &format!("  guard: {} on `{}`", guard.kind, guard.condition);
         text += &guard.instead.as_ref().map_or_else(String::new, |why| format!(" (no dispatch: {why})"));
         text.push('\n');
     }
-    if change.conditions.iter().any(|j| matches!(j.verdict, Verdict::Guarded { code: None, .. })) {
+    if change.conditions.iter().any(|j| j.guard() == Some(GuardPolicy::Tail)) {
         text += "  guard: the remainder runs the original loop\n";
     }
     for judged in &change.excluded {
@@ -321,10 +354,10 @@ fn document(
     target: &Target,
     exit: Exit,
 ) -> Value {
-    let change = |c: &Change| {
+    let change = |(index, c): (usize, &Change)| {
         json!({
             "skill": c.skill, "function": c.function, "file": c.from.name,
-            "line": c.from.lines.line_of(c.span.start as usize),
+            "line": original_line(session, &outcome.changes[..index], c),
             "surface": c.surface, "ordinal": c.ordinal,
             "result": kopt::lock::record::result_word(&c.result), "assumptions": assumptions(&c.result),
             "payoff": json::payoff(&c.payoff), "guard": c.guard,
@@ -339,7 +372,7 @@ fn document(
     let sources = session.sources();
     json!({
         "schema": "kopt/apply/1",
-        "changes": outcome.changes.iter().map(change).collect::<Vec<_>>(),
+        "changes": outcome.changes.iter().enumerate().map(change).collect::<Vec<_>>(),
         "files": files.iter().map(file).collect::<Vec<_>>(),
         "rolled_back":
             outcome.rolled_back.iter().map(|r| json::diagnostic(sources, &report::rolled_back(r))).collect::<Vec<_>>(),

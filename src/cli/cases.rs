@@ -2,9 +2,9 @@
 
 use kopt::contract;
 use kopt::skill::Skill;
-use kopt::skill::engine::Payoff;
 use kopt::skill::engine::run::{self, Request};
 use kopt::skill::engine::survey::{Finding, FindingKind};
+use kopt::skill::engine::{Judged, Payoff};
 use kopt::source::{FileId, SourceFile};
 
 use super::apply;
@@ -44,7 +44,7 @@ pub fn run(skill: &Skill, gate: Option<&Gate>) -> Vec<Case> {
     examples.chain(refusals).collect()
 }
 
-fn session(skill: &Skill, before: &str, contract: Option<&str>) -> Result<Session, String> {
+pub fn session(skill: &Skill, before: &str, contract: Option<&str>) -> Result<Session, String> {
     let name = format!("{}.cu", skill.name.node);
     let mut session = Session::of_text(&name, before, &Default::default()).map_err(|_| "the library is broken")?;
     if let Some(text) = contract {
@@ -100,15 +100,16 @@ fn reasons(findings: &[Finding]) -> String {
 
 fn refusal(skill: &Skill, session: &Session, because: &str) -> Outcome {
     let findings = session.survey(&[skill]);
-    let pays = |f: &Finding| match &f.kind {
+    let expected = |f: &Finding| match &f.kind {
         FindingKind::Applies { payoff, .. } => Some(!matches!(payoff, Payoff::NotExpected(_))),
         _ => None,
     };
-    if findings.iter().any(|f| pays(f) == Some(true)) {
+    if findings.iter().any(|f| expected(f) == Some(true)) {
         return Outcome::Fails("it fires".into());
     }
-    if findings.iter().any(|f| pays(f) == Some(false)) && skill.pays.iter().any(|c| c.answers_to(because)) {
-        return Outcome::Holds(format!("not expected to pay because of {because}"));
+    let by_pays = because == "pays" || skill.pays.iter().any(|c| c.answers_to(because));
+    if by_pays && findings.iter().any(|f| expected(f) == Some(false)) {
+        return Outcome::Holds("sound, not expected to pay".into());
     }
     if because == "match" {
         return match findings.is_empty() {
@@ -119,7 +120,8 @@ fn refusal(skill: &Skill, session: &Session, because: &str) -> Outcome {
     let conditions: Vec<_> = skill.require.iter().flat_map(|g| &g.conditions).collect();
     let named = |f: &Finding| match &f.kind {
         FindingKind::Refused { failed, .. } => {
-            failed.iter().any(|j| conditions.get(j.index).is_some_and(|c| c.answers_to(because)))
+            let answers = |j: &Judged| conditions.get(j.index).is_some_and(|c| c.answers_to(because));
+            failed.iter().any(|j| j.group.as_str() == because || answers(j))
         }
         FindingKind::Feature { name, .. } => name == because,
         FindingKind::Applies { .. } => false,

@@ -39,6 +39,7 @@ pub fn run(args: &Args, _: &Global, printer: &mut Printer) -> Result<Exit, Failu
     let findings = session.survey(&skills);
     let modelled = Modelled::of(&session.loaded.program, &session.loaded.requested);
     printer.line(format!("{}\n", modelled.line()))?;
+    printer.text(&format!("contract:\n{}\n", CONTRACT.lines().map(|l| format!("  {l}\n")).collect::<String>()))?;
     for f in findings.iter().filter(|f| check::is_shown(f)) {
         printer.diagnostic(session.sources(), &report::finding(f))?;
     }
@@ -54,6 +55,7 @@ pub fn run(args: &Args, _: &Global, printer: &mut Printer) -> Result<Exit, Failu
 
     printer.heading(&format!("3. kopt apply --skill {} {NAME}", SKILLS.join(" --skill ")))?;
     let request = request();
+    session.permit_named(&request.skill);
     let outcome = apply::rewrite(&session, &request, printer)?;
     let (gate, compile) = apply::compiler(Verify::Auto, &session)?;
     let files = apply::results(&session, &outcome, gate.as_ref());

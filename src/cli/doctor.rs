@@ -86,8 +86,9 @@ fn compiler(found: &Toolchain) -> Tier {
 
 fn disassembler(found: &Toolchain) -> Tier {
     let beside = found.nvcc.as_ref().and_then(|n| n.path.parent()).map(|p| p.join("nvdisasm"));
-    let path = std::env::var_os("PATH").map(|p| std::env::split_paths(&p).map(|d| d.join("nvdisasm")).collect());
-    let places: Vec<PathBuf> = beside.into_iter().chain(path.unwrap_or_else(Vec::new)).collect();
+    let path: Option<Vec<PathBuf>> =
+        std::env::var_os("PATH").map(|p| std::env::split_paths(&p).map(|d| d.join("nvdisasm")).collect());
+    let places: Vec<PathBuf> = beside.into_iter().chain(path.unwrap_or_default()).collect();
     let tool = places.iter().find(|p| p.is_file()).map(PathBuf::as_path);
     let text = |p: &Path| format!("nvdisasm ({})", p.display());
     Tier {

@@ -9,6 +9,7 @@ mod doctor;
 mod exit;
 mod explain;
 mod gate;
+mod harness;
 mod init;
 mod json;
 mod load;

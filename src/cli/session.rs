@@ -6,7 +6,7 @@ use kopt::config::{self, Config};
 use kopt::contract::{self, Assumptions};
 use kopt::diag::{Code, Diagnostic};
 use kopt::facts::macros_of;
-use kopt::skill::ast::Platform;
+use kopt::skill::ast::{Class, Platform};
 use kopt::skill::engine::survey::{self, Finding, Input, Lazy};
 use kopt::skill::{Library, Skill};
 use kopt::source::{SourceFile, Sources};
@@ -109,6 +109,18 @@ impl Session {
             define: vec![],
         }
         .with_assumptions(reading)
+    }
+
+    /// Naming a skill on the command line permits what its class says: an approximating one may approximate.
+    pub fn permit_named(&mut self, names: &[String]) {
+        for name in names {
+            let permission = match self.skill(name).map(|s| s.class.node) {
+                Ok(Class::Approximating) => "permit(approximate)",
+                Ok(Class::Reassociating) => "permit(reassociate)",
+                _ => continue,
+            };
+            self.assumptions.everywhere.extend(contract::parse_assumption(permission, None));
+        }
     }
 
     fn with_assumptions(mut self, reading: &Reading) -> Result<Session, Failure> {

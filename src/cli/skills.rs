@@ -35,6 +35,14 @@ enum Command {
         #[arg(value_name = "NAME or FILE")]
         which: Vec<String>,
     },
+    /// Write CUDA programs that run originals and rewrites side by side on a GPU
+    Harness {
+        /// Which kernels, how launched
+        #[arg(long, value_name = "FILE", default_value = "tests/gpu/cases.toml")]
+        cases: PathBuf,
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+    },
 }
 
 pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, Failure> {
@@ -43,6 +51,7 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
         Command::List => list(&session::library(&config()?)?, printer),
         Command::Show { name } => show(&session::library(&config()?)?, name, printer),
         Command::New(args) => new::run(args, printer),
+        Command::Harness { cases, out } => super::harness::run(&session::library(&config()?)?, cases, out, printer),
         Command::Test { which } => test(&session::library(&config()?)?, which, printer),
     }
 }

@@ -26,8 +26,16 @@ pub struct Entry {
 
 /// All entries, by code.
 pub fn entries() -> Vec<&'static Entry> {
-    let families: &[&'static [Entry]] =
-        &[compile::ENTRIES, contract::ENTRIES, engine::ENTRIES, skill::ENTRIES, source::ENTRIES, syntax::ENTRIES];
+    let families: &[&'static [Entry]] = &[
+        cli::ENTRIES,
+        compile::ENTRIES,
+        contract::ENTRIES,
+        engine::ENTRIES,
+        lock::ENTRIES,
+        skill::ENTRIES,
+        source::ENTRIES,
+        syntax::ENTRIES,
+    ];
     let mut all: Vec<&Entry> = families.iter().flat_map(|f| f.iter()).collect();
     all.sort_by_key(|e| e.code);
     all

@@ -41,6 +41,9 @@ impl Sources {
 
 /// The diagnostic as text, ANSI colours included when `colour` is set.
 pub fn render(sources: &Sources, diagnostic: &Diagnostic, colour: bool) -> String {
+    if let Some(short) = without_long_lines(sources, diagnostic) {
+        return render(sources, &short, colour);
+    }
     let config = Config { start_context_lines: 1, end_context_lines: 1, ..Config::default() };
     let shown = to_codespan(diagnostic);
     let mut buffer = if colour { termcolor::Buffer::ansi() } else { termcolor::Buffer::no_color() };
@@ -48,6 +51,30 @@ pub fn render(sources: &Sources, diagnostic: &Diagnostic, colour: bool) -> Strin
         Ok(()) => String::from_utf8_lossy(&buffer.into_inner()).into_owned(),
         Err(error) => format!("{}: {} ({error})\n", diagnostic.code, diagnostic.message),
     }
+}
+
+/// Longest line that is shown, in bytes: a generated file may be a single one.
+const SHOWN: usize = 1000;
+
+/// The diagnostic with notes in the place of labels whose lines are too long to be shown, if there are any.
+fn without_long_lines(sources: &Sources, d: &Diagnostic) -> Option<Diagnostic> {
+    let mut short = d.clone();
+    short.labels.clear();
+    for label in &d.labels {
+        let (file, range) = (label.span.file, label.span.range());
+        let lines = (sources.line_index(file, range.start), sources.line_index(file, range.end));
+        let is_long = |line: usize| sources.line_range(file, line).is_ok_and(|r| r.len() > SHOWN);
+        // The neighbours of a label's lines are shown, too.
+        let near = |line: usize| (line.saturating_sub(1)..line + 2).any(is_long);
+        match (lines, sources.name(file)) {
+            ((Ok(first), Ok(last)), Ok(name)) if near(first) || near(last) => {
+                let place = format!("{name}:{}, byte {}", first + 1, range.start);
+                short.notes.push(format!("{place}: {} (the line is too long to be shown)", label.text));
+            }
+            _ => short.labels.push(label.clone()),
+        }
+    }
+    (short.labels.len() < d.labels.len()).then_some(short)
 }
 
 fn to_codespan(d: &Diagnostic) -> codespan::Diagnostic<FileId> {
@@ -90,6 +117,15 @@ mod tests {
             assert!(text.contains(part), "{part} is missing in\n{text}");
         }
         assert!(render(&sources, &d, true).contains("\u{1b}["));
+    }
+
+    #[test]
+    fn lines_of_generated_files_are_not_shown() {
+        let mut sources = Sources::default();
+        let file = sources.add(SourceFile::new("a.cu", format!("int a;\n{}\nint b;\n", "x".repeat(5000))));
+        let d = Diagnostic::error(Code(201), "stride is 4").at(Span::new(file, 17, 21), "here");
+        let text = render(&sources, &d, false);
+        assert!(text.len() < 400 && text.contains("a.cu:2, byte 17: here"), "{text}");
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{Edit, EditError, EditSet, indent, splice};
-use crate::ir::{Function, Scalar, Type};
+use crate::ir::{Function, Scalar, Type, VarId};
+use crate::source::tokens::{TokenKind, scan_code};
 use crate::source::{FileId, SourceFile, Span, lines};
 
 /// Collects the edits of one rewrite. Inserted text is written with `\n` and with no indentation of its own on the
@@ -90,6 +91,11 @@ impl<'a> Editor<'a> {
         Editor { edits: vec![], ..self }
     }
 
+    /// Takes back all edits but the first `count`.
+    pub fn truncate(&mut self, count: usize) {
+        self.edits.truncate(count);
+    }
+
     /// The edits so far.
     pub fn edits(&self) -> &[Edit] {
         &self.edits
@@ -115,14 +121,14 @@ fn identifiers(text: &str) -> BTreeSet<String> {
 }
 
 /// How `ty` is spelled in CUDA C++, or `None` where it cannot be spelled out of its context.
-pub fn type_text(f: &Function, source: &SourceFile, ty: &Type) -> Option<String> {
+pub fn type_text(ty: &Type) -> Option<String> {
     match ty {
         Type::Void => Some("void".into()),
         Type::Scalar(s) => Some(s.cuda().into()),
         Type::Vector { elem, lanes } => vector_name(*elem, *lanes).map(Into::into),
         Type::Named(name) | Type::Param(name) => Some(name.clone()),
         Type::Pointer(p) | Type::Reference(p) => {
-            let inner = type_text(f, source, &p.ty)?;
+            let inner = type_text(&p.ty)?;
             let sigil = if matches!(ty, Type::Pointer(_)) { '*' } else { '&' };
             let konst = if p.is_const { "const " } else { "" };
             let volatile = if p.is_volatile { "volatile " } else { "" };
@@ -130,6 +136,27 @@ pub fn type_text(f: &Function, source: &SourceFile, ty: &Type) -> Option<String>
         }
         Type::Array { .. } | Type::Auto | Type::Unknown => None,
     }
+}
+
+/// How the declaration of a pointer or array spells its elements, such as `unsigned long` for `const unsigned long* p`:
+/// `long` and `long long`, `char` and `signed char` have one size and are different types. `None` for declarations that
+/// are more than that.
+pub fn element_text(f: &Function, source: &SourceFile, var: VarId) -> Option<String> {
+    const LEFT_OUT: &[&str] = &["const", "__restrict__", "__restrict", "restrict", "__shared__", "extern", "static"];
+    let var = f.var(var);
+    let head = source.text.get(var.span.start as usize..var.name_span.start as usize)?;
+    let mut words = vec![];
+    for token in scan_code(head) {
+        match (token.kind, token.of(head)) {
+            (TokenKind::Word, word) if LEFT_OUT.contains(&word) => {}
+            (TokenKind::Word, "auto" | "volatile" | "decltype" | "typename") => return None,
+            (TokenKind::Word, word) => words.push(word),
+            (_, "*") => {}
+            (_, "::") => words.push("::"),
+            _ => return None,
+        }
+    }
+    (!words.is_empty()).then(|| words.join(" ").replace(" :: ", "::"))
 }
 
 /// CUDA's built-in vector type of `lanes` elements, where there is one with named components.

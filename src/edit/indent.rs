@@ -1,5 +1,7 @@
 //! Indentation and layout of inserted code.
 
+use crate::source::tokens::{TokenKind, scan_code};
+
 /// The unit of indentation of a file: the most frequent step between a line that ends in `{` and the next one.
 /// Files that never open a brace get four blanks.
 pub fn unit(text: &str) -> String {
@@ -24,12 +26,21 @@ pub fn unit(text: &str) -> String {
 
 /// Moves a block whose first line starts after `from` to indentation `to`. The first line is left as it is (its
 /// indentation stands before the block); lines with less indentation than `from`, preprocessor lines and blank lines
-/// are kept.
+/// are kept, and so are lines that begin inside a string: their blanks belong to its value.
 pub fn shift(text: &str, from: &str, to: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
+    let strings: Vec<_> = scan_code(text)
+        .into_iter()
+        .filter(|t| t.kind == TokenKind::Text && t.of(text).contains('\n'))
+        .map(|t| t.range())
+        .collect();
+    let mut at = 0;
     for (i, line) in text.split_inclusive('\n').enumerate() {
+        let start = at;
+        at += line.len();
+        let in_string = strings.iter().any(|s| s.start < start && start < s.end);
         match line.strip_prefix(from) {
-            Some(rest) if i > 0 && !line.trim().is_empty() && !line.starts_with('#') => {
+            Some(rest) if i > 0 && !in_string && !line.trim().is_empty() && !line.starts_with('#') => {
                 out.push_str(to);
                 out.push_str(rest);
             }
@@ -62,7 +73,9 @@ mod tests {
     }
 
     #[test]
-    fn shifting_keeps_blank_and_preprocessor_lines() {
+    fn shifting_keeps_strings_blank_and_preprocessor_lines() {
+        let raw = "{\n  a(R\"(one\n   two)\", \"x\\\n  y\");\n  b;\n}";
+        assert_eq!(shift(raw, "  ", "    "), "{\n    a(R\"(one\n   two)\", \"x\\\n  y\");\n    b;\n}");
         let text = "for (;;) {\n\n#pragma unroll\n      a;\n    }";
         assert_eq!(shift(text, "    ", "        "), "for (;;) {\n\n#pragma unroll\n          a;\n        }");
     }

@@ -7,6 +7,7 @@ use super::questions::Missing;
 use super::state::{Event, EventKind};
 use crate::ir::*;
 use crate::source::Span;
+use crate::source::tokens::{TokenKind, scan_code};
 
 /// Something that certainly forbids.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,13 +16,23 @@ pub struct Obstacle {
     pub at: Vec<(Span, String)>,
 }
 
+/// Whether a load is carried out before the store that may meet it in the same iteration.
+fn keeps_order(own: AccessMode, other: AccessMode, other_first: bool) -> bool {
+    match (own, other) {
+        (AccessMode::Load, AccessMode::Store | AccessMode::Update) => !other_first,
+        (AccessMode::Store, AccessMode::Load) => other_first,
+        _ => false,
+    }
+}
+
 /// Holds, certainly does not, or is not known.
 pub type Verdict = Result<Result<Because, Obstacle>, Missing>;
 
 impl Facts<'_> {
     /// Whether `id` may be carried out for several neighbouring iterations of `k` at once: a load at the first, a store
-    /// at the last of them.
-    pub fn movable(&self, id: AccessId, k: LoopId) -> Verdict {
+    /// at the last of them. The accesses `together` move with it in blocks of one width, each aligned to that width: two
+    /// such blocks are equal or disjoint.
+    pub fn movable(&self, id: AccessId, k: LoopId, together: &[AccessId]) -> Verdict {
         let (surface, state) = self.access(id)?;
         let lp = self.loop_state(k)?;
         let span = self.function.expr(surface.expr).span;
@@ -33,7 +44,7 @@ impl Facts<'_> {
         }
         let mut because = Because::nothing();
         for event in self.events_in(lp) {
-            match self.event_conflict(id, event, k)? {
+            match self.event_conflict(id, event, k, together)? {
                 Ok(b) => because.join(&b),
                 Err(obstacle) => return Ok(Err(obstacle)),
             }
@@ -41,14 +52,17 @@ impl Facts<'_> {
         Ok(Ok(because))
     }
 
-    fn event_conflict(&self, id: AccessId, event: &Event, k: LoopId) -> Verdict {
+    fn event_conflict(&self, id: AccessId, event: &Event, k: LoopId, together: &[AccessId]) -> Verdict {
         let (surface, state) = self.access(id)?;
         let own = self.function.expr(surface.expr).span;
         let is_load = surface.mode == AccessMode::Load;
         let unknown = |why: &str| Err(Missing::new(why).at(event.span, "here").at(own, "this access"));
         match event.kind {
             EventKind::Access(other) if other == id => Ok(Ok(Because::nothing())),
-            EventKind::Access(other) => self.access_conflict(id, other, event.seq < state.place.seq, k),
+            EventKind::Access(other) => {
+                let blocks = together.contains(&id) && together.contains(&other);
+                self.access_conflict(id, other, event.seq < state.place.seq, k, blocks)
+            }
             EventKind::Read if is_load => Ok(Ok(Because::nothing())),
             EventKind::Exit => Ok(Ok(Because::nothing())),
             EventKind::Atomic => self.atomic_conflict(id, event),
@@ -76,7 +90,7 @@ impl Facts<'_> {
         }
     }
 
-    fn access_conflict(&self, id: AccessId, other: AccessId, other_first: bool, k: LoopId) -> Verdict {
+    fn access_conflict(&self, id: AccessId, other: AccessId, other_first: bool, k: LoopId, blocks: bool) -> Verdict {
         let (a, sa) = self.access(id)?;
         let (b, sb) = self.access(other)?;
         let f = self.function;
@@ -95,17 +109,18 @@ impl Facts<'_> {
             Alias::Never(because) => Ok(Ok(because)),
             // Loads stay before the store of their own iteration.
             Alias::SameIteration(because) => {
-                let fine = match (a.mode, b.mode) {
-                    (AccessMode::Load, _) => !other_first,
-                    (_, AccessMode::Load) => other_first,
-                    _ => false,
-                };
+                let fine = keeps_order(a.mode, b.mode, other_first);
                 let text = "within one iteration the order of the two matters";
                 if fine { Ok(Ok(because)) } else { Ok(Err(Obstacle { text: text.into(), at: spans() })) }
             }
             Alias::AtDistance(m, _) => {
                 let text = format!("iteration i and iteration i{m:+} touch the same memory");
                 Ok(Err(Obstacle { text, at: spans() }))
+            }
+            // Equal or disjoint, and a load and a store of one iteration: the load comes first, as it did.
+            Alias::Unknown(_) if blocks && keeps_order(a.mode, b.mode, other_first) => {
+                let text = "aligned blocks are equal or disjoint, and the load comes first";
+                Ok(Ok(Because::at(f.expr(b.expr).span, text)))
             }
             Alias::Unknown(why) => {
                 let names = match (&sa.pointer, &sb.pointer) {
@@ -197,10 +212,10 @@ impl Facts<'_> {
         let parents = parents(f);
         for (i, e) in f.exprs.iter().enumerate() {
             match &e.kind {
-                ExprKind::Var(v) if *v == t.var => {
-                    if !self.is_full_subscript(ExprId(i as u32), t.dims.len(), &parents) {
-                        return Ok(Some(e.span));
-                    }
+                ExprKind::Var(v)
+                    if *v == t.var && !self.is_full_subscript(ExprId(i as u32), t.dims.len(), &parents) =>
+                {
+                    return Ok(Some(e.span));
                 }
                 // Which array it is the size of is not kept.
                 ExprKind::SizeOf(Some(Type::Array { .. }) | None) => return Ok(Some(e.span)),
@@ -214,8 +229,35 @@ impl Facts<'_> {
         let odd = f.stmts.iter().find(|s| matches!(s.kind, StmtKind::Opaque { .. }));
         match odd {
             Some(s) => Err(Missing::new("this text is not modelled and may use the tile").at(s.span, "here")),
-            None => Ok(None),
+            None => Ok(self.unseen_mention(name)),
         }
+    }
+
+    /// A word of the function's text that is `name` and that no expression or declaration accounts for: an operand of
+    /// `decltype`, an argument that a macro drops.
+    fn unseen_mention(&self, name: &str) -> Option<Span> {
+        let f = self.function;
+        let uses = f.exprs.iter().filter(|e| matches!(e.kind, ExprKind::Var(v) if f.var(v).name == *name));
+        let seen: std::collections::BTreeSet<u32> =
+            uses.map(|e| e.span.start).chain(f.vars.iter().map(|v| v.name_span.start)).collect();
+        // Other functions see a tile of file scope, too.
+        let inside = f.vars.iter().all(|v| v.name != *name || f.span.contains(v.name_span));
+        let start = if inside { f.span.start } else { 0 };
+        let text: &str = if inside { self.macros.text.get(f.span.range())? } else { &self.macros.text };
+        let mut before = "";
+        for token in scan_code(text) {
+            let word = token.of(text);
+            let at = start + token.start;
+            if token.kind == TokenKind::Word
+                && word == name
+                && ![".", "->", "::"].contains(&before)
+                && !seen.contains(&at)
+            {
+                return Some(Span { file: f.span.file, start: at, end: at + word.len() as u32 });
+            }
+            before = word;
+        }
+        None
     }
 
     fn is_full_subscript(&self, var: ExprId, rank: usize, parents: &[Vec<ExprId>]) -> bool {

@@ -120,17 +120,27 @@ impl Scope<'_> {
         if by_reference || odd || writes || stores || !g.barriers.is_empty() || !g.atomics.is_empty() {
             return CallEffect::Unknown;
         }
-        let mut worst = if g.accesses.is_empty() { CallEffect::Pure } else { CallEffect::Reads };
-        for (i, e) in g.exprs.iter().enumerate() {
-            if matches!(e.kind, ExprKind::Call { .. }) {
-                let effect = self.effect_in(g, ExprId(i as u32), depth);
-                if rank(effect) > rank(worst) {
-                    worst = effect;
-                }
-            }
-        }
+        let own = if g.accesses.is_empty() { CallEffect::Pure } else { CallEffect::Reads };
+        let is_call = |(_, e): &(usize, &Expr)| matches!(e.kind, ExprKind::Call { .. });
+        let calls = g.exprs.iter().enumerate().filter(is_call);
+        let effects = calls.map(|(i, _)| self.effect_in(g, ExprId(i as u32), depth));
+        let worst = self.worst_of(std::iter::once(own).chain(effects));
         // What may touch the locals of the callee cannot touch those of the caller.
         if worst == CallEffect::Anything { CallEffect::Unknown } else { worst }
+    }
+
+    /// The worst of some effects of callees; looking ends with the first that is as bad as a function can be.
+    fn worst_of(&self, effects: impl Iterator<Item = CallEffect>) -> CallEffect {
+        let mut worst = CallEffect::Pure;
+        for effect in effects {
+            if rank(effect) > rank(worst) {
+                worst = effect;
+            }
+            if rank(worst) >= rank(CallEffect::Unknown) {
+                break;
+            }
+        }
+        worst
     }
 
     /// A variable of plain type that a macro may read by name.

@@ -9,12 +9,7 @@ const ALLOCATORS: &[&str] = &["cudaMalloc", "cudaMallocManaged", "cudaMallocAsyn
 
 /// The variable whose own allocation `arg` points to: a local pointer that exactly one allocation call fills and that
 /// nothing else can change.
-pub fn allocation(
-    unit: &Unit,
-    host: &Function,
-    macros: &Macros,
-    arg: ExprId,
-) -> Option<(VarId, Because)> {
+pub fn allocation(unit: &Unit, host: &Function, macros: &Macros, arg: ExprId) -> Option<(VarId, Because)> {
     let v = bare(host, arg)?;
     let var = host.var(v);
     let plain = var.kind == VarKind::Local && matches!(var.ty, Type::Pointer(_)) && !var.is_static;
@@ -47,10 +42,10 @@ pub fn allocation(
             ExprKind::Opaque { .. }
             | ExprKind::CallValue { .. }
             | ExprKind::InitList(_)
-            | ExprKind::Construct { .. } => {
-                if host.walk(ExprId(i as u32)).iter().any(|e| *host.kind_of(*e) == ExprKind::Var(v)) {
-                    return None;
-                }
+            | ExprKind::Construct { .. }
+                if host.walk(ExprId(i as u32)).iter().any(|e| *host.kind_of(*e) == ExprKind::Var(v)) =>
+            {
+                return None;
             }
             _ => {}
         }

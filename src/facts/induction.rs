@@ -103,7 +103,7 @@ impl<'a> Walker<'a> {
         let mut because = amount.because.clone();
         match entry {
             Value::Int(start) => {
-                if !scalar_of(&self.f.var(var).ty).is_none_or(|s| s == start.ty) {
+                if scalar_of(&self.f.var(var).ty).is_some_and(|s| s != start.ty) {
                     return None;
                 }
                 let poly = start.poly.add(&iter.mul(&signed)?)?;

@@ -204,6 +204,12 @@ impl Macros {
         })
     }
 
+    /// Whether the text of an argument of `name` may matter: it is turned into a string or part of another name.
+    pub fn quotes(&self, name: &str) -> bool {
+        let own = |n: &str| self.texts.get(n).is_some_and(|texts| texts.iter().any(|t| t.contains('#')));
+        own(name) || self.mentions(name).iter().any(|n| own(n))
+    }
+
     /// Whether any macro of the file may expand to something with this name in it.
     pub fn any_mentions(&self, name: &str) -> bool {
         self.bodies.values().any(|words| words.contains(name))

@@ -50,6 +50,7 @@ impl Recorder<'_> {
             nth: function.map_or(0, |f| position::nth_of(&unit, f)),
             surface: change.surface.to_owned(),
             ordinal: change.ordinal,
+            also: change.also.iter().map(|(ordinal, _)| *ordinal).collect(),
             surface_tokens: tokens_hash(&change.before),
             kernel_tokens: function.map_or_else(String::new, |f| tokens_hash(change.from.slice(f.span))),
             launch_tokens: launch_tokens(self.program, self.sources, &change.function),
@@ -72,7 +73,8 @@ pub fn result_word(result: &SiteResult) -> &'static str {
     }
 }
 
-fn assumed(conditions: &[Judged]) -> Vec<String> {
+/// The assumptions that the conditions rest on, each once.
+pub fn assumed(conditions: &[Judged]) -> Vec<String> {
     let mut ids: Vec<String> = vec![];
     for judged in conditions {
         if let Verdict::Assumed(names) = &judged.verdict {
@@ -108,7 +110,7 @@ pub fn launch_tokens(program: &Program, sources: &Sources, qualified: &str) -> S
     tokens_hash(&texts.join(";\n"))
 }
 
-/// Hash of what carries the skill out: the rules of a template, or the name and version of a native pass.
+/// Hash of what carries the skill out: the rules of a template, or the source of a native pass without its comments.
 pub fn body_hash(skill: &Skill) -> String {
     let mut text = String::new();
     for body in skill.bodies.iter().filter(|b| !b.inverse) {
@@ -120,7 +122,7 @@ pub fn body_hash(skill: &Skill) -> String {
 fn body_text(skill: &Skill, body: &Body) -> String {
     let language = body.language.map_or("", |l| l.as_str());
     let carrier = match body.kind {
-        BodyKind::Native => format!("{} {}", skill.name.node, env!("CARGO_PKG_VERSION")),
+        BodyKind::Native => super::tokens_hash(crate::pass::text(&skill.name.node).unwrap_or("")),
         BodyKind::Template => {
             let rule = |r: &crate::skill::ast::Rule| format!("{}\u{0}{}\u{0}", r.pattern.node, r.replacement.node);
             body.rules.iter().map(rule).collect()

@@ -140,19 +140,23 @@ impl Replayer<'_> {
         let macros = macros_of(program, sources);
         let analysis = survey::Lazy::new(input, &macros, at);
         let candidates = survey::judge_all(input, skill, at, &analysis);
-        let here = |c: &&survey::Candidate| {
-            c.finding.place.surface() == step.surface && c.finding.place.ordinal() == step.ordinal
-        };
-        let Some(candidate) = candidates.iter().find(here) else {
-            return Err(Reason::ConditionFails(format!("{} {} is no longer found", step.surface, step.ordinal)));
-        };
-        let Some(sound) = &candidate.outcome else {
-            return Err(Reason::ConditionFails(failed(&candidate.finding.kind)));
-        };
-        if let Some(line) = verdicts(sound.proof.conditions()).iter().find(|l| !step.verdicts.contains(l)) {
-            return Err(Reason::Different(format!("a condition is now judged `{line}`")));
+        let mut places = vec![];
+        for ordinal in std::iter::once(step.ordinal).chain(step.also.iter().copied()) {
+            let here = |c: &&survey::Candidate| {
+                c.finding.place.surface() == step.surface && c.finding.place.ordinal() == ordinal
+            };
+            let Some(candidate) = candidates.iter().find(here) else {
+                return Err(Reason::ConditionFails(format!("{} {ordinal} is no longer found", step.surface)));
+            };
+            let Some(sound) = &candidate.outcome else {
+                return Err(Reason::ConditionFails(failed(&candidate.finding.kind)));
+            };
+            if let Some(line) = verdicts(sound.proof.conditions()).iter().find(|l| !step.verdicts.contains(l)) {
+                return Err(Reason::Different(format!("a condition is now judged `{line}`")));
+            }
+            places.push((&candidate.site, &sound.proof));
         }
-        let written = rewrite::rewrite(&candidate.site, &sound.proof, self.passes)
+        let written = rewrite::rewrite(&places, self.passes)
             .map_err(|_| Reason::Different("the body no longer writes anything here".into()))?;
         let source = sources.get(recorded.file);
         let code = |set: &EditSet| set.apply(source).map(|text| tokens_hash(&text)).ok();
@@ -201,7 +205,7 @@ impl Stale {
             Reason::LaunchChanged => (514, "a launch of the kernel changed, came or went".into(), AGAIN),
             Reason::SkillGone => (515, "the skill is not there any more".into(), "restore the skill's file"),
             Reason::SkillChanged => (515, "the skill changed".into(), AGAIN),
-            Reason::BodyChanged => (516, "the body of the skill changed, or kopt's version did".into(), AGAIN),
+            Reason::BodyChanged => (516, "the body of the skill changed".into(), AGAIN),
             Reason::LayoutChanged(_) => {
                 (517, "a comment or the layout changed inside the text that is replaced".into(), AGAIN)
             }

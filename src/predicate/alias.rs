@@ -22,6 +22,16 @@ pub(super) fn predicates() -> Vec<Predicate> {
                       iteration, atomics, barriers, calls and assembly in the loop stand in the way.",
         },
         Predicate {
+            name: "movable_in_blocks",
+            signature: Signature::new(vec![ACCESS, LOOP], Bool, "may be moved with its group in aligned blocks"),
+            eval: movable_in_blocks,
+            guard: Guard::None,
+            explain: "As `no_store_between`, but accesses of the same group may overlap it: where all of them move whole \
+                      blocks of one width, each aligned to that width, one block per group of iterations, two blocks are \
+                      equal or disjoint, so that only the order within one iteration matters. The skill must require \
+                      stride one, that alignment, one width for all members, and that each runs in every iteration.",
+        },
+        Predicate {
             name: "never_written",
             signature: Signature::new(vec![PARAMETER], Bool, "the kernel does not write what it points to"),
             eval: never_written,
@@ -41,7 +51,17 @@ pub(super) fn predicates() -> Vec<Predicate> {
 fn no_store_between(q: &Query) -> Answer {
     settle(q.access(0).and_then(|a| {
         let k = q.lp(1)?;
-        Ok(match q.facts.movable(a, k)? {
+        Ok(match q.facts.movable(a, k, &[])? {
+            Ok(because) => Answer::yes(because),
+            Err(o) => Answer::no(Because::nothing(), o.text, o.at),
+        })
+    }))
+}
+
+fn movable_in_blocks(q: &Query) -> Answer {
+    settle(q.access(0).and_then(|a| {
+        let k = q.lp(1)?;
+        Ok(match q.facts.movable(a, k, q.together)? {
             Ok(because) => Answer::yes(because),
             Err(o) => Answer::no(Because::nothing(), o.text, o.at),
         })

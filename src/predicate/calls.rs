@@ -6,6 +6,7 @@ use super::{Guard, Predicate, Query};
 use crate::facts::{Because, Missing};
 use crate::ir::*;
 use crate::skill::vocabulary::{Signature, Surface, SurfaceSet, ValueType};
+use crate::source::tokens::scan_code;
 
 const CALL: ValueType = ValueType::Anchor(SurfaceSet::of(&[Surface::Call]));
 /// Functions for which CUDA has a faster intrinsic.
@@ -96,8 +97,18 @@ fn resolves_to_builtin(q: &Query) -> Answer {
             let text = "the program has a function of this name";
             return Ok(Answer::no(Because::nothing(), text, vec![(f.name_span, "here".into())]));
         }
+        if let Some(at) = other_meaning(q, last) {
+            return Err(Missing::new("the name also stands for something that is no call").at(at, "here").into());
+        }
         if q.facts.macros.contains(last) {
             return Err(Missing::new("the name is a macro").at(span, "here").into());
+        }
+        let quoted = |c: &&Expr| match &c.kind {
+            ExprKind::Call { callee, .. } => c.span.contains(span) && q.facts.macros.quotes(callee),
+            _ => false,
+        };
+        if let Some(outer) = q.facts.function.exprs.iter().find(quoted) {
+            return Err(Missing::new("a macro makes a string or a name of its argument").at(outer.span, "here").into());
         }
         let standard = !full.contains("::") || full == format!("std::{last}") || full == format!("::{last}");
         if MATH.contains(&last) && standard {
@@ -105,6 +116,19 @@ fn resolves_to_builtin(q: &Query) -> Answer {
         }
         Err(Missing::new("this is not a function of the math library that is modelled").at(span, "here").into())
     }))
+}
+
+/// Where the file uses the name without calling it: a variable, a type, an alias or a using-declaration of that name.
+fn other_meaning(q: &Query, name: &str) -> Option<crate::source::Span> {
+    let units = &q.facts.program.units;
+    let global = units.iter().flat_map(|u| &u.globals).find(|g| g.name == name).map(|g| g.span);
+    let f = q.facts.function;
+    let local = f.vars.iter().find(|v| v.name == name && v.kind != VarKind::Unresolved).map(|v| v.name_span);
+    let text: &str = &q.facts.macros.text;
+    let tokens = scan_code(text);
+    let bare = tokens.windows(2).find(|w| w[0].of(text) == name && w[1].of(text) != "(");
+    let file = f.name_span.file;
+    global.or(local).or(bare.map(|w| crate::source::Span { file, start: w[0].start, end: w[0].end }))
 }
 
 fn device_only(q: &Query) -> Answer {

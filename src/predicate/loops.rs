@@ -1,7 +1,7 @@
 //! What taking several iterations of a loop at a time, or copying its body, relies on.
 
 use super::control;
-use super::memory::{LOOP, settle};
+use super::memory::{ACCESS, LOOP, settle};
 use super::value::{Answer, Value};
 use super::{Guard, Predicate, Query};
 use crate::facts::Because;
@@ -11,7 +11,19 @@ use crate::source::Span;
 use crate::source::tokens::{TokenKind, scan_code};
 
 pub(super) fn predicates() -> Vec<Predicate> {
-    vec![Predicate {
+    let fixed = Predicate {
+        name: "same_place_throughout",
+        signature: Signature::new(
+            vec![ACCESS, LOOP],
+            ValueType::Bool,
+            "its text names the same place all through an iteration",
+        ),
+        eval: same_place_throughout,
+        guard: Guard::None,
+        explain: "No variable in the text of the access but the loop's counter is declared or changed inside the loop, so \
+                  that the text means the same address before the first statement of the body and after the last.",
+    };
+    let counted = Predicate {
         name: "counted",
         signature: Signature::new(
             vec![LOOP],
@@ -24,7 +36,37 @@ pub(super) fn predicates() -> Vec<Predicate> {
                   the loop does not change. No break, continue or return leaves the body, nothing else is declared or \
                   stepped in the header, and no macro or lambda hides a use of the counter, so that a copy of the body \
                   can name the next iteration.",
-    }]
+    };
+    vec![counted, fixed]
+}
+
+fn same_place_throughout(q: &Query) -> Answer {
+    settle(q.access(0).and_then(|id| {
+        q.facts.usable()?;
+        let f = q.facts.function;
+        let k = &f.loops[q.lp(1)?.0 as usize];
+        let access = &f.accesses[id.0 as usize];
+        let mut known = query::Signatures::default();
+        q.facts.program.units.iter().for_each(|u| known.add(u));
+        let written = query::vars_written(f, k.stmt, &known);
+        let inside = f.stmt(k.stmt).span;
+        let counter = k.induction.map(|i| i.var);
+        for e in f.walk(access.expr) {
+            let span = f.expr(e).span;
+            let no = |why: String| Ok(Answer::no(Because::nothing(), why.clone(), vec![(span, why)]));
+            match f.kind_of(e) {
+                ExprKind::Var(v) if Some(*v) == counter => {}
+                ExprKind::Var(v) if inside.contains(f.var(*v).span) || written.contains(v) => {
+                    return no(format!("`{}` is set inside the loop", f.var(*v).name));
+                }
+                ExprKind::Assign { .. } | ExprKind::Increment { .. } | ExprKind::Lambda(_) => {
+                    return no("the subscript has a side effect".into());
+                }
+                _ => {}
+            }
+        }
+        Ok(Answer::yes(Because::nothing()))
+    }))
 }
 
 fn counted(q: &Query) -> Answer {
@@ -40,7 +82,8 @@ fn counted(q: &Query) -> Answer {
         if init.len() != 1 || i.init.is_none() {
             return no("its header starts not exactly one counter");
         }
-        if i.step != Step::By(1) {
+        // By how much exactly is asked below; `i += 1` and `i = i + 1` will do.
+        if !matches!(i.step, Step::By(1) | Step::Add { negated: false, .. }) {
             return no("the counter does not grow by one");
         }
         if !matches!(i.compare, Compare::Lt | Compare::Le) {
@@ -72,6 +115,19 @@ fn hidden_use(q: &Query, f: &Function, k: &Loop, counter: VarId) -> Option<(Span
     if let Some(lambda) = lambda {
         return Some((lambda.span, "a lambda in the body may use the counter".into()));
     }
+    let lasting = |v: &&Var| k.body_span.contains(v.name_span) && (v.is_static || v.kind == VarKind::Shared);
+    if let Some(var) = f.vars.iter().find(lasting) {
+        return Some((
+            var.name_span,
+            format!("`{}` is one variable for all iterations, and copies would have several", var.name),
+        ));
+    }
+    let switches: Vec<Span> = f
+        .stmts
+        .iter()
+        .filter(|s| matches!(s.kind, StmtKind::Switch { .. }) && k.body_span.contains(s.span))
+        .map(|s| s.span)
+        .collect();
     // Uses of any variable of that name: an inner one that shadows the counter is told apart by the IR.
     let uses: Vec<u32> = f
         .exprs
@@ -90,6 +146,9 @@ fn hidden_use(q: &Query, f: &Function, k: &Loop, counter: VarId) -> Option<(Span
         let span = Span { file: k.body_span.file, start: at, end: at + word.len() as u32 };
         if token.kind == TokenKind::Directive && !word.contains("pragma") {
             return Some((span, "a preprocessor line stands in the body".into()));
+        }
+        if matches!(word, "case" | "default") && !switches.iter().any(|s| s.contains(span)) {
+            return Some((span, "a label of a switch around the loop stands in the body".into()));
         }
         if token.kind == TokenKind::Word && ![".", "->", "::"].contains(&before) {
             if word == name && !uses.contains(&at) {

@@ -201,11 +201,17 @@ fn is_scalar(q: &Query) -> Answer {
         let (surface, state) = q.facts.access(id)?;
         let span = q.facts.function.expr(surface.expr).span;
         let no = |text: &str| Ok(Answer::no(Because::nothing(), text, vec![(span, "this access".into())]));
-        if state.is_volatile {
+        // `__ldcv` fetches again each time, as a volatile access does.
+        let kind = q.facts.function.kind_of(surface.expr);
+        let refetches = matches!(kind, ExprKind::Call { callee, .. } if callee == "__ldcv");
+        if state.is_volatile || refetches {
             return no("the access is volatile");
         }
         if surface.through_cast {
             return no("the access goes through a cast");
+        }
+        if surface.mode == AccessMode::Store && matches!(kind, ExprKind::Call { .. }) {
+            return no("the store is a call of an intrinsic");
         }
         if !surface.members.is_empty() {
             return no("the access is of a member");
@@ -342,6 +348,11 @@ fn aligned_guard(q: &Query) -> Result<GuardCode, String> {
 fn testable(q: &Query, m: &[Atom], stays: &dyn Fn(VarId) -> bool) -> Option<(String, Option<VarId>, Option<Builtin>)> {
     let param = m.iter().find_map(|a| match a {
         Atom::Param(v) if stays(*v) => Some((q.facts.function.var(*v).name.clone(), Some(*v), None)),
+        // Remainders by powers of two survive the conversion to an unsigned type.
+        Atom::Fun(name, args) if name.starts_with("wrap.") => match args.first().and_then(only_param) {
+            Some(v) if stays(v) => Some((q.facts.function.var(v).name.clone(), Some(v), None)),
+            _ => None,
+        },
         _ => None,
     });
     param.or_else(|| {
@@ -352,6 +363,14 @@ fn testable(q: &Query, m: &[Atom], stays: &dyn Fn(VarId) -> bool) -> Option<(Str
             _ => None,
         })
     })
+}
+
+/// The parameter that a polynomial is.
+fn only_param(poly: &Poly) -> Option<VarId> {
+    match poly.atoms().into_iter().next() {
+        Some(Atom::Param(v)) if *poly == Poly::atom(Atom::Param(v)) => Some(v),
+        _ => None,
+    }
 }
 
 fn bytes_per_thread(q: &Query) -> Answer {

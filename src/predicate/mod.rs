@@ -21,6 +21,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use crate::facts::{Analysis, Facts};
+use crate::ir::AccessId;
 use crate::skill::vocabulary::{Signature, Vocabulary};
 
 pub use compare::{Relation, compare, divides};
@@ -32,6 +33,8 @@ pub struct Query<'a> {
     pub args: &'a [Value],
     /// `k = first` gives the loop under its name with the position as a symbol.
     pub keywords: &'a [(Value, Value)],
+    /// The accesses of the group that is asked about, which the skill rewrites together.
+    pub together: &'a [AccessId],
 }
 
 /// How a condition can be tested while the program runs.

@@ -23,6 +23,13 @@ pub(super) fn predicates() -> Vec<Predicate> {
     vec![
         p("op", OPS, "operation", op as fn(&Query) -> Answer, "The operation that combines two elements."),
         p(
+            "exchangeable",
+            Bool,
+            "a warp shuffle moves elements of this type",
+            exchangeable,
+            "`__shfl_down_sync` takes every arithmetic type of up to 8 bytes, and pairs of half-precision numbers.",
+        ),
+        p(
             "lane_is_thread",
             Bool,
             "the lane index is threadIdx.x",
@@ -32,9 +39,9 @@ pub(super) fn predicates() -> Vec<Predicate> {
         p(
             "halving",
             Bool,
-            "every step halves the distance, down to 1",
+            "every step at least halves the distance, down to 1",
             halving,
-            "The distance is halved in every step as long as it is at least 1, whatever it starts at.",
+            "Every step divides the distance by two or more, as long as it is at least 1, whatever it starts at.",
         ),
         p(
             "spans_warp",
@@ -121,6 +128,27 @@ fn lane_is_thread(q: &Query) -> Answer {
     }))
 }
 
+fn exchangeable(q: &Query) -> Answer {
+    settle(reduction(q).and_then(|r| {
+        let ReductionKind::SharedTree { target, .. } = &r.kind else { return Err(not_a_tree(q, r)) };
+        let f = q.facts.function;
+        let access = f.accesses.get(target.0 as usize).ok_or_else(|| Answer::unknown("no such access"))?;
+        let span = f.expr(access.expr).span;
+        match &access.ty {
+            Type::Scalar(Scalar::F8) => {
+                Err(Missing::new("8-bit floating point is not modelled").at(span, "here").into())
+            }
+            Type::Scalar(_) | Type::Vector { elem: Scalar::F16 | Scalar::BF16, lanes: 2 } => {
+                Ok(Answer::yes(Because::at(span, "one value")))
+            }
+            Type::Vector { .. } => {
+                Ok(Answer::no(Because::nothing(), "a shuffle takes no vector", vec![(span, "here".into())]))
+            }
+            _ => Err(Missing::new("the type of the elements is not known").at(span, "here").into()),
+        }
+    }))
+}
+
 fn halving(q: &Query) -> Answer {
     settle(reduction(q).and_then(|r| {
         let facts = q.facts;
@@ -130,14 +158,15 @@ fn halving(q: &Query) -> Answer {
         let Some(i) = &lp.induction else { return Err(fail("the loop has no counter that is modelled")) };
         let constant = |e: ExprId| facts.constant_expr(e, 0).map(|(v, _)| v);
         let halves = match i.step {
-            Step::Scale { op: BinaryOp::Shr, amount } => constant(amount) == Some(1),
-            Step::Scale { op: BinaryOp::Div, amount } => constant(amount) == Some(2),
+            Step::Scale { op: BinaryOp::Shr, amount } => constant(amount).is_some_and(|c| (1..=30).contains(&c)),
+            Step::Scale { op: BinaryOp::Div, amount } => constant(amount).is_some_and(|c| c >= 2),
             _ => false,
         };
         let ends =
             matches!((i.compare, constant(i.bound)), (Compare::Gt | Compare::Ne, Some(0)) | (Compare::Ge, Some(1)));
         if !halves || !ends {
-            return Err(fail("the distance is not halved down to 1 in every step"));
+            let why = "the distance is not divided by two or more in every step, down to 1";
+            return Ok(Answer::no(Because::nothing(), why, vec![(lp.header_span, "this loop".into())]));
         }
         let state = facts.loop_state(r.id_loop)?;
         if let Some((span, what)) = state.exits.first() {

@@ -32,7 +32,9 @@ fn ask(text: &str, assume: &[&str], name: &str, place: Place, more: &[Value]) ->
             args.push(anchor(place));
         }
         args.extend(more.iter().cloned());
-        show(&everywhere(analysis, |facts| registry().eval(name, &Query { facts, args: &args, keywords: &[] })))
+        show(&everywhere(analysis, |facts| {
+            registry().eval(name, &Query { facts, args: &args, keywords: &[], together: &[] })
+        }))
     })
 }
 
@@ -142,7 +144,9 @@ fn trees() {
         ("lane_is_thread", "int t = threadIdx.x;", "int t = threadIdx.x + 1;"),
         ("lane_is_thread", "int t = threadIdx.x;", "int t = threadIdx.y;"),
         ("lane_is_thread", "int t = threadIdx.x;", "int t = threadIdx.x; t ^= 1;"),
-        ("halving", "s >>= 1", "s >>= 2"),
+        ("halving", "s >>= 1", "s >>= 0"),
+        ("halving", "s >>= 1", "s /= 1"),
+        ("halving", "s >>= 1", "s -= 1"),
         ("halving", "s > 0;", "s > 1;"),
         ("spans_warp", "blockDim.x / 2;", "8;"),
         ("spans_warp", "blockDim.x / 2;", "n;"),
@@ -166,17 +170,17 @@ fn alignment_guard(text: &str, what: &str, assume: &[&str]) -> String {
     run(text, assume, |analysis, kernel| {
         let facts = &analysis.general;
         let f = facts.function;
-        let hits = f.accesses.iter().enumerate().filter(|(_, a)| &text[f.expr(a.expr).span.range()] == what);
+        let mut hits = f.accesses.iter().enumerate().filter(|(_, a)| &text[f.expr(a.expr).span.range()] == what);
         // The last of that text: the fallback arm where there is one.
-        let (id, a) = hits.last().unwrap();
+        let (id, a) = hits.next_back().unwrap();
         let anchor = |place| Value::Anchor(Anchor { function: kernel, place, span: f.span });
         let keywords: Vec<_> =
             a.loops.iter().map(|k| (anchor(Place::Loop(*k)), Value::Symbol("first".into()))).collect();
         let args = [anchor(Place::Access(AccessId(id as u32)))];
-        let address = registry().eval("address", &Query { facts, args: &args, keywords: &keywords });
+        let address = registry().eval("address", &Query { facts, args: &args, keywords: &keywords, together: &[] });
         let Answer::Known { value, .. } = address else { return "no address".into() };
         let args = [value, Value::int(16), Value::Symbol("all rows".into())];
-        let query = Query { facts, args: &args, keywords: &[] };
+        let query = Query { facts, args: &args, keywords: &[], together: &[] };
         let Guard::Code(emit) = registry().get("aligned").unwrap().guard else { return "no guard".into() };
         match emit(&query) {
             Ok(code) => code.text,
@@ -243,7 +247,7 @@ fn answers_about_nothing_are_unknown() {
     for p in registry().iter() {
         let text = "__global__ void k(float* y) { y[0] = 1; }";
         let got = run(text, &[], |analysis, _| {
-            show(&(p.eval)(&Query { facts: &analysis.general, args: &[], keywords: &[] }))
+            show(&(p.eval)(&Query { facts: &analysis.general, args: &[], keywords: &[], together: &[] }))
         });
         if !p.signature.params.is_empty() {
             assert_eq!(got, "unknown", "{}", p.name);
@@ -281,13 +285,13 @@ fn ask_everything(text: &str) -> usize {
             let keywords = [(second.clone(), Value::Symbol("first".into()))];
             let args = [anchor(*place), second];
             for p in registry().iter() {
-                let query = Query { facts: &analysis.general, args: &args, keywords: &keywords };
+                let query = Query { facts: &analysis.general, args: &args, keywords: &keywords, together: &[] };
                 let answer = (p.eval)(&query);
                 if let (Answer::Known { value: value @ Value::Address(_), .. }, Some(aligned)) =
                     (&answer, registry().get("aligned"))
                 {
                     let args = [value.clone(), Value::int(16)];
-                    let query = Query { facts: &analysis.general, args: &args, keywords: &[] };
+                    let query = Query { facts: &analysis.general, args: &args, keywords: &[], together: &[] };
                     (aligned.eval)(&query);
                 }
                 asked += 1;

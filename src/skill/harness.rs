@@ -23,7 +23,7 @@ pub struct Case {
     /// Template arguments, without the angle brackets.
     #[serde(default)]
     pub instance: Option<String>,
-    /// A call of a host function of the text instead of a launch; arguments by name.
+    /// A call of a host function of the text instead of a launch; arguments by name, `{V}` for the variant's namespace.
     #[serde(default)]
     pub call: Option<String>,
     #[serde(default)]
@@ -38,6 +38,12 @@ pub struct Case {
     /// Largest relative error that still counts as equal; bits must agree when it is absent.
     #[serde(default)]
     pub tolerance: Option<f64>,
+    /// Of an example: the rewrite without the conditions of this name, which must fail.
+    #[serde(default)]
+    pub without: Option<String>,
+    /// Why a refusal may agree all the same: what only a checker of undefined behaviour sees.
+    #[serde(default)]
+    pub over_strict: Option<String>,
 }
 
 /// One argument. Exactly one of `buffer`, `alias` and `value` is given.
@@ -112,14 +118,21 @@ fn declare(arg: &Arg) -> String {
     if let Some(place) = &arg.alias {
         return format!("  auto {name} = {place};\n");
     }
-    format!("  const {ty} {name} = ({ty})({});\n", arg.value.as_deref().unwrap_or(name))
+    match arg.value.as_deref() {
+        // A size is in scope under its own name and is converted where it is passed.
+        None => String::new(),
+        Some(value) if value == name => String::new(),
+        Some(value) => format!("  const {ty} {name} = ({ty})({value});\n"),
+    }
 }
 
 fn launch(case: &Case, variant: &str, when: &str) -> String {
     if let Some(call) = &case.call {
-        return format!("  if ({when}) {variant}::{call};\n");
+        let call = call.replace("{V}", variant);
+        return format!("  if ({when}) {{ {variant}::{call}; }}\n");
     }
-    let names: Vec<&str> = case.args.iter().map(|a| a.name.as_str()).collect();
+    let given = |a: &Arg| if a.value.is_some() { format!("({})({})", a.ty, a.name) } else { a.name.clone() };
+    let names: Vec<String> = case.args.iter().map(given).collect();
     let instance = case.instance.as_ref().map(|i| format!("<{i}>")).unwrap_or_default();
     format!(
         "  if ({when}) {variant}::{}{instance}<<<{}, {}, {}>>>({});\n",
@@ -169,6 +182,15 @@ template <class T> T value_of(unsigned long long h, const char* fill) {
   if (std::is_integral<T>::value) return (T)(long long)((h >> 20) % 2001) - (T)1000;
   return T((float)unit);
 }
+template <> int2 value_of<int2>(unsigned long long h, const char* fill) {
+  return make_int2(value_of<int>(h, fill), value_of<int>(h * 31 + 7, fill));
+}
+template <> float2 value_of<float2>(unsigned long long h, const char* fill) {
+  return make_float2(value_of<float>(h, fill), value_of<float>(h * 31 + 7, fill));
+}
+template <> float4 value_of<float4>(unsigned long long h, const char* fill) {
+  return make_float4(value_of<float>(h, fill), value_of<float>(h * 31 + 7, fill), 0.5f, 1.0f);
+}
 template <> __half value_of<__half>(unsigned long long h, const char* fill) {
   return __float2half(value_of<float>(h, fill));
 }
@@ -181,7 +203,7 @@ template <class T> unsigned char* make(size_t bytes, const char* name, const cha
   for (const char* p = name; *p; ++p) seed = (seed ^ (unsigned char)*p) * 1099511628211ULL;
   std::vector<unsigned char> host(bytes + ZONE, 0xA5);
   for (size_t i = 0; (i + 1) * sizeof(T) <= bytes; ++i) {
-    T v = value_of<T>(mix(seed + i), fill);
+    const T v = value_of<T>(mix(seed + i), fill);
     memcpy(host.data() + i * sizeof(T), &v, sizeof(T));
   }
   void* device = nullptr;
@@ -195,8 +217,10 @@ static void dump(const char* name, unsigned char* device, size_t bytes) {
   unsigned long long hash = 1469598103934665603ULL;
   for (unsigned char c : host) hash = (hash ^ c) * 1099511628211ULL;
   printf("%s %zu %016llx ", name, bytes, hash);
-  size_t shown = bytes < 4096 ? bytes : 4096;
-  for (size_t i = 0; i < shown; ++i) printf("%02x", host[i]);
+  // The first and the last elements: enough to judge a tolerance by.
+  for (size_t i = 0; i < bytes; ++i) {
+    if (i < 2048 || i + 2048 >= bytes) printf("%02x", host[i]);
+  }
   printf("\n");
 }
 "#;

@@ -6,7 +6,7 @@ use kopt::diag::render::render;
 use kopt::ir::Program;
 use kopt::skill::ast::{Platform, Skill};
 use kopt::skill::engine::rewrite::Passes;
-use kopt::skill::engine::{Finding, FindingKind, Outcome, Request, report, run};
+use kopt::skill::engine::{Finding, FindingKind, NoConvergence, Outcome, Request, report, run};
 use kopt::source::mask::MacroTable;
 use kopt::source::{FileId, SourceFile, Sources};
 use kopt::syntax::cuda::parse_unit;
@@ -50,6 +50,10 @@ pub fn apply(skill: &Skill, case: &Case) -> Outcome {
 }
 
 pub fn apply_all(skills: &[&Skill], case: &Case) -> Outcome {
+    try_apply(skills, case).unwrap_or_else(|e| panic!("no end: {:?}", e.cycle))
+}
+
+pub fn try_apply(skills: &[&Skill], case: &Case) -> Result<Outcome, NoConvergence> {
     let passes = passes();
     let request = Request {
         skills,
@@ -61,7 +65,7 @@ pub fn apply_all(skills: &[&Skill], case: &Case) -> Outcome {
         even_if_not_paying: false,
         parse: &parse,
     };
-    run::apply(&case.program, &case.sources, &request).unwrap_or_else(|e| panic!("no end: {:?}", e.cycle))
+    run::apply(&case.program, &case.sources, &request)
 }
 
 /// The rewritten text and everything that was said.

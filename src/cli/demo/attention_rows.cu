@@ -5,14 +5,12 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define CHECK(call)                                                                            \
-    do {                                                                                       \
-        cudaError_t status = (call);                                                           \
-        if (status != cudaSuccess) {                                                           \
-            std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(status)); \
-            std::exit(1);                                                                      \
-        }                                                                                      \
-    } while (0)
+static void check(cudaError_t status) {
+    if (status != cudaSuccess) {
+        std::fprintf(stderr, "%s\n", cudaGetErrorString(status));
+        std::exit(1);
+    }
+}
 
 constexpr int TILE = 32;
 constexpr int ROW_THREADS = 256;
@@ -102,33 +100,33 @@ static int blocks_for(int count, int threads) { return (count + threads - 1) / t
 void attention_rows(const float* scores, float* probs, const float* values, float* values_t, const float* weight,
                     float* normed, float* bias_grad, int rows, int cols, cudaStream_t stream) {
     softmax_rows<<<blocks_for(rows, 128), 128, 0, stream>>>(scores, probs, rows, cols);
-    CHECK(cudaGetLastError());
+    check(cudaGetLastError());
 
     dim3 tiles(blocks_for(cols, TILE), blocks_for(rows, TILE));
     dim3 block(TILE, TILE);
     transpose<<<tiles, block, 0, stream>>>(values, values_t, rows, cols);
-    CHECK(cudaGetLastError());
+    check(cudaGetLastError());
 
     rms_norm<<<rows, ROW_THREADS, 0, stream>>>(values, weight, normed, cols, 1e-6f);
-    CHECK(cudaGetLastError());
+    check(cudaGetLastError());
 
     column_sums<<<blocks_for(cols, 128), 128, 0, stream>>>(values, bias_grad, rows, cols);
-    CHECK(cudaGetLastError());
+    check(cudaGetLastError());
 }
 
 int main() {
     const int rows = 4096, cols = 1024;
     const size_t bytes = size_t(rows) * cols * sizeof(float);
     float *scores, *probs, *values, *values_t, *weight, *normed, *bias_grad;
-    CHECK(cudaMalloc(&scores, bytes));
-    CHECK(cudaMalloc(&probs, bytes));
-    CHECK(cudaMalloc(&values, bytes));
-    CHECK(cudaMalloc(&values_t, bytes));
-    CHECK(cudaMalloc(&normed, bytes));
-    CHECK(cudaMalloc(&weight, cols * sizeof(float)));
-    CHECK(cudaMalloc(&bias_grad, cols * sizeof(float)));
+    check(cudaMalloc(&scores, bytes));
+    check(cudaMalloc(&probs, bytes));
+    check(cudaMalloc(&values, bytes));
+    check(cudaMalloc(&values_t, bytes));
+    check(cudaMalloc(&normed, bytes));
+    check(cudaMalloc(&weight, cols * sizeof(float)));
+    check(cudaMalloc(&bias_grad, cols * sizeof(float)));
     attention_rows(scores, probs, values, values_t, weight, normed, bias_grad, rows, cols, 0);
-    CHECK(cudaDeviceSynchronize());
+    check(cudaDeviceSynchronize());
     std::printf("done\n");
     return 0;
 }

@@ -42,8 +42,8 @@ recorded, or its file is gone.",
     Entry {
         code: Code(516),
         title: "stale lock: the body changed",
-        explain: "What carries the skill out is another: the rules of a template changed, or a native body belongs to \
-another version of kopt.",
+        explain: "What carries the skill out is another: the rules of a template changed, or the code of a native body \
+does, as it may with another version of kopt.",
     },
     Entry {
         code: Code(517),

@@ -270,7 +270,7 @@ fn barriers_that_some_threads_miss() {
 
 /// Whether the load `x[i]` in the loop is claimed to be movable over its neighbours.
 fn claims_movable(text: &str) -> bool {
-    with(text, &[], |f| matches!(f.movable(access(f, text, "x[i]"), LoopId(0)), Ok(Ok(_))).then_some(())).is_some()
+    with(text, &[], |f| matches!(f.movable(access(f, text, "x[i]"), LoopId(0), &[]), Ok(Ok(_))).then_some(())).is_some()
 }
 
 #[test]
@@ -341,5 +341,5 @@ fn other_functions_and_other_shapes() {
     let all = analyse(&program, &macros, FunctionRef { unit: 0, function: FunctionId(0) }, &[]).unwrap();
     let f = &all.general;
     assert!(f.walked.barriers.values().all(|p| f.together(&p.divergent).is_err()));
-    assert!(!matches!(f.movable(access(f, text, "x[i]"), LoopId(0)), Ok(Ok(_))));
+    assert!(!matches!(f.movable(access(f, text, "x[i]"), LoopId(0), &[]), Ok(Ok(_))));
 }

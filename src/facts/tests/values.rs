@@ -21,7 +21,7 @@ fn aligned(text: &str, what: &str, bytes: i128, assume: &[&str]) -> String {
 }
 
 fn movable(text: &str, what: &str, assume: &[&str]) -> String {
-    with(text, assume, |f| match f.movable(access(f, text, what), LoopId(0)) {
+    with(text, assume, |f| match f.movable(access(f, text, what), LoopId(0), &[]) {
         Ok(Ok(b)) => Some(grade(&b)),
         Ok(Err(o)) => Some(format!("no: {}", o.text)),
         Err(_) => None,

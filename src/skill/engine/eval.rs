@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::site::Bound;
 use crate::facts::{Analysis, Because, Facts};
-use crate::ir::Anchor;
+use crate::ir::{AccessId, Anchor, Place};
 use crate::predicate::{
     Answer, Guard, GuardCode, Number, Query, Relation, Value, Witness, compare, everywhere, registry,
 };
@@ -15,6 +15,8 @@ struct Scope {
     anchors: BTreeMap<String, Anchor>,
     /// `let`s and tunables.
     values: BTreeMap<String, Answer>,
+    /// The accesses of the group, which the body rewrites together.
+    together: Vec<AccessId>,
 }
 
 /// Asks about one function, of a skill with its bindings. Of a group, `member` stands for its name.
@@ -81,7 +83,9 @@ fn scope(facts: &Facts, about: About) -> Scope {
         let default = t.values.first()?.node;
         Some((t.name.node.clone(), Answer::int(default.into(), Because::nothing())))
     });
-    let mut scope = Scope { anchors, values: tuned.collect() };
+    let together = about.bindings.values().filter(|b| matches!(b, Bound::Each(_))).flat_map(Bound::anchors);
+    let together = together.filter_map(|a| if let Place::Access(id) = a.place { Some(id) } else { None }).collect();
+    let mut scope = Scope { anchors, values: tuned.collect(), together };
     for definition in &about.skill.lets {
         let answer = value(facts, &definition.value, &scope);
         scope.values.insert(definition.name.node.clone(), answer);
@@ -132,7 +136,7 @@ fn named(facts: &Facts, name: &str, scope: &Scope) -> Answer {
 fn call(facts: &Facts, name: &str, arguments: &[Argument], scope: &Scope) -> Answer {
     match evaluate(facts, arguments, scope) {
         Ok(Evaluated { args, keywords, because }) => {
-            let query = Query { facts, args: &args, keywords: &keywords };
+            let query = Query { facts, args: &args, keywords: &keywords, together: &scope.together };
             resting_on(registry().eval(name, &query), &because)
         }
         Err(unknown) => unknown,
@@ -306,7 +310,7 @@ fn emit(facts: &Facts, name: &str, arguments: &[Argument], scope: &Scope) -> Res
     let predicate = registry().get(name).ok_or_else(|| format!("`{name}` is no predicate"))?;
     let Guard::Code(emit) = predicate.guard else { return Err(format!("`{name}` has no run-time test")) };
     match evaluate(facts, arguments, scope) {
-        Ok(e) => emit(&Query { facts, args: &e.args, keywords: &e.keywords }),
+        Ok(e) => emit(&Query { facts, args: &e.args, keywords: &e.keywords, together: &scope.together }),
         Err(Answer::Unknown { reason, .. }) => Err(reason),
         Err(Answer::Known { .. }) => Err("an argument has no value".into()),
     }

@@ -103,8 +103,12 @@ fn tree(at: Where) -> bool {
 /// The innermost extent is written as a sum that ends in `+ 1`.
 fn padded(at: Where) -> bool {
     let f = at.f;
-    f.tiles.iter().filter(|t| at.span.contains(f.var(t.var).name_span)).any(|t| {
+    f.tiles.iter().any(|t| {
         let Some(Some(extent)) = t.dims.last() else { return false };
+        // The rows of a long declaration may stand on a line of their own.
+        if !at.span.contains(f.var(t.var).name_span) && !at.span.contains(f.expr(*extent).span) {
+            return false;
+        }
         match f.kind_of(*extent) {
             ExprKind::Binary { op: BinaryOp::Add, right, .. } => matches!(f.kind_of(*right), ExprKind::Int(1)),
             _ => false,

@@ -47,22 +47,46 @@ impl Plan {
         (!plan.codes.is_empty()).then_some(plan)
     }
 
+    /// Both tests in one: each term once.
+    pub fn and(mut self, other: Plan) -> Plan {
+        self.may_dispatch &= other.may_dispatch;
+        for term in other.terms {
+            if !self.terms.contains(&term) {
+                self.terms.push(term);
+            }
+        }
+        self.codes.extend(other.codes);
+        self
+    }
+
     pub fn condition(&self) -> String {
         self.terms.join(" && ")
     }
 }
 
-/// Whether the site already stands in the fallback arm of this very guard, in the kernel or at every launch.
+/// Whether two tests can never hold together: the same pointer, shifted by different numbers of bytes, on one boundary.
+pub fn exclude_each_other(a: &str, b: &str) -> bool {
+    a.split(" && ").any(|s| b.split(" && ").any(|t| s != t && shifted(s).is_some_and(|x| Some(x) == shifted(t))))
+}
+
+/// Pointer and mask of `((reinterpret_cast<size_t>(x) + 4) & 15) == 0`, with or without the shift.
+fn shifted(term: &str) -> Option<(&str, &str)> {
+    let rest = term.trim_start_matches('(').strip_prefix("reinterpret_cast<size_t>(")?;
+    let (pointer, rest) = rest.split_once(')')?;
+    Some((pointer, rest.split_once(" & ")?.1))
+}
+
+/// Whether the site already stands in the fallback arm of a guard with these terms (and perhaps more), in the kernel or
+/// at every launch.
 pub fn already_tested(site: &Site, plan: &Plan) -> Option<Span> {
     let f = site.function();
-    let wanted = squeeze(&plan.condition());
     let guards: &[Guard] = match site.place() {
         Place::Loop(id) => &f.loops[id.0 as usize].guards,
         Place::Access(id) => &f.accesses[id.0 as usize].guards,
         Place::Reduction(id) => &f.loops[f.reductions[id.0 as usize].id_loop.0 as usize].guards,
         _ => &[],
     };
-    let same = |g: &&Guard| g.negated && squeeze(site.text(f.expr(g.expr).span)) == wanted;
+    let same = |g: &&Guard| g.negated && covers(site.text(f.expr(g.expr).span), &plan.terms);
     if let Some(guard) = guards.iter().find(same) {
         return Some(f.expr(guard.expr).span);
     }
@@ -75,15 +99,26 @@ pub fn already_tested(site: &Site, plan: &Plan) -> Option<Span> {
 fn tested_at(site: &Site, plan: &Plan, launch: &Launch) -> Option<Span> {
     let unit = site.program.unit(site.at.unit);
     let caller = unit.functions.get(launch.caller.0 as usize)?;
-    let wanted = squeeze(&at_launch(site, plan, launch).ok()?);
+    let wanted = at_launch(site, plan, launch).ok()?;
     caller.stmts.iter().find_map(|stmt| match &stmt.kind {
         StmtKind::If { condition, otherwise: Some(arm), .. } => {
             let inside = arm.stmts.iter().any(|s| caller.stmt(*s).span.contains(launch.span));
             let span = caller.expr(*condition).span;
-            (inside && squeeze(site.text(span)) == wanted).then_some(span)
+            (inside && covers(site.text(span), &wanted)).then_some(span)
         }
         _ => None,
     })
+}
+
+/// Whether the conjunction `tested` holds all of `terms`; white space and outer brackets do not count.
+fn covers(tested: &str, terms: &[String]) -> bool {
+    let tested = squeeze(tested);
+    let whole = tested
+        .strip_prefix('(')
+        .and_then(|t| t.strip_suffix(')'))
+        .filter(|_| tested.starts_with("((") || !tested.contains("&&"));
+    let parts: Vec<&str> = whole.unwrap_or(&tested).split("&&").collect();
+    terms.iter().all(|t| parts.contains(&squeeze(t).as_str()))
 }
 
 fn squeeze(text: &str) -> String {
@@ -118,6 +153,11 @@ fn emit_in_kernel(site: &Site, plan: &Plan, edits: &[Edit], out: &mut Editor) ->
         return Err("the rewritten statements declare names that later ones use".into());
     }
     let (Some(first), Some(last)) = (run.first(), run.last()) else { return Err("nothing was rewritten".into()) };
+    if let Some(name) = hidden(f, plan) {
+        return Err(format!(
+            "`{name}` is declared again in the kernel and may be another variable where the test stands"
+        ));
+    }
     let span = region::whole(f, *first).to(region::whole(f, *last));
     let original = site.text(span);
     let optimised = splice(original, span.start as usize, edits);
@@ -134,14 +174,46 @@ fn emit_in_kernel(site: &Site, plan: &Plan, edits: &[Edit], out: &mut Editor) ->
     Ok(())
 }
 
+/// A name of the condition that is declared more than once in the kernel, so that it may be hidden where the test stands.
+fn hidden<'a>(f: &'a Function, plan: &Plan) -> Option<&'a str> {
+    let own: Vec<&str> = plan.codes.iter().flat_map(|c| &c.names).map(|v| f.var(*v).name.as_str()).collect();
+    let declared = |name: &str| f.vars.iter().filter(|v| v.name == name).count();
+    let mut before = "";
+    for term in &plan.terms {
+        for token in scan_code(term) {
+            let word = token.of(term);
+            // Constants and builtins have no declaration in the kernel at all.
+            let allowed = usize::from(own.contains(&word));
+            if token.kind == TokenKind::Word && ![".", "->", "::"].contains(&before) && declared(word) > allowed {
+                return f.vars.iter().find(|v| v.name == word).map(|v| v.name.as_str());
+            }
+            before = word;
+        }
+    }
+    None
+}
+
 /// The condition of every visible launch, or why it cannot be tested there.
 fn launch_conditions<'a>(site: &Site<'a>, plan: &Plan) -> Result<Vec<(&'a Launch, String)>, String> {
+    let joined = |(l, terms): (&'a Launch, Vec<String>)| (l, terms.join(" && "));
+    Ok(launch_terms(site, plan)?.into_iter().map(joined).collect())
+}
+
+/// Whether the plan can be tested at every launch.
+pub fn can_dispatch(site: &Site, plan: &Plan) -> bool {
+    plan.may_dispatch && launch_terms(site, plan).is_ok()
+}
+
+fn launch_terms<'a>(site: &Site<'a>, plan: &Plan) -> Result<Vec<(&'a Launch, Vec<String>)>, String> {
     let f = site.function();
     if f.kind != FunctionKind::Kernel {
         return Err("it stands in a device function".into());
     }
     if plan.codes.iter().any(|c| !c.builtins.is_empty()) {
         return Err("the test needs the launch's dimensions".into());
+    }
+    if let Some(name) = foreign(f, plan) {
+        return Err(format!("`{name}` of the test may be nothing or something else at the launch"));
     }
     let launches = site.launches();
     if launches.is_empty() {
@@ -158,8 +230,16 @@ fn launch_conditions<'a>(site: &Site<'a>, plan: &Plan) -> Result<Vec<(&'a Launch
     launches.into_iter().map(|l| at_launch(site, plan, l).map(|c| (l, c))).collect()
 }
 
-/// The plan's condition in the words of one launch: parameters replaced by arguments.
-fn at_launch(site: &Site, plan: &Plan, launch: &Launch) -> Result<String, String> {
+/// A word of the condition that is no parameter: a template argument or a constant, which the launch may not see or may
+/// see another of.
+fn foreign<'a>(f: &Function, plan: &'a Plan) -> Option<&'a str> {
+    let own: Vec<&str> = plan.codes.iter().flat_map(|c| &c.names).map(|v| f.var(*v).name.as_str()).collect();
+    let all = plan.terms.iter().flat_map(|t| words(t)).map(|(_, word)| word);
+    all.into_iter().find(|w| !own.contains(w) && !matches!(*w, "reinterpret_cast" | "size_t"))
+}
+
+/// The plan's terms in the words of one launch: parameters replaced by arguments.
+fn at_launch(site: &Site, plan: &Plan, launch: &Launch) -> Result<Vec<String>, String> {
     let f = site.function();
     if launch.statement_span.is_none() {
         return Err("a launch is no statement of its own".into());
@@ -188,8 +268,7 @@ fn at_launch(site: &Site, plan: &Plan, launch: &Launch) -> Result<String, String
         let atom = matches!(caller.kind_of(argument), ExprKind::Var(_) | ExprKind::Int(_) | ExprKind::Name(_));
         replaced.push((f.var(name).name.clone(), if atom { text.to_owned() } else { format!("({text})") }));
     }
-    let terms = plan.terms.iter().map(|t| substitute(t, &replaced));
-    Ok(terms.collect::<Vec<_>>().join(" && "))
+    Ok(plan.terms.iter().map(|t| substitute(t, &replaced)).collect())
 }
 
 /// Remainders by powers of two survive a conversion between integer types; comparisons do not.
@@ -215,6 +294,9 @@ fn substitute(term: &str, replaced: &[(String, String)]) -> String {
 fn is_plain(f: &Function, root: ExprId) -> bool {
     f.walk(root).into_iter().all(|id| {
         let Expr { kind, .. } = f.expr(id);
+        if matches!(kind, ExprKind::Var(v) if f.var(*v).is_volatile) {
+            return false;
+        }
         matches!(
             kind,
             ExprKind::Int(_)

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::eval::{About, Evaluator};
+use super::guard::exclude_each_other;
 use super::site::{Bound, Proof};
 use crate::facts::Because;
 use crate::ir::Anchor;
@@ -100,10 +101,10 @@ pub enum Judgement {
 /// condition holds and whose `let` values equal those of the first such member.
 pub fn judge(skill: &Skill, eval: &Evaluator, bindings: &BTreeMap<String, Bound>, revision: Revision) -> Judgement {
     let group = bindings.iter().find_map(|(name, b)| match b {
-        Bound::Each(members) => Some((name.clone(), members.clone())),
+        Bound::Each(_) => Some(name.clone()),
         Bound::One(_) => None,
     });
-    let Some((name, members)) = group else {
+    let Some(name) = group else {
         let about = About { skill, bindings, member: None };
         let mut judged = undetermined(eval, about);
         judged.extend(conditions(eval, about, &|_| true));
@@ -111,37 +112,78 @@ pub fn judge(skill: &Skill, eval: &Evaluator, bindings: &BTreeMap<String, Bound>
     };
     let dependent = names_that_depend_on(skill, &name);
     let common = conditions(eval, About { skill, bindings, member: None }, &|c| !mentions(&c.test, &dependent));
-    let mut kept: Vec<Anchor> = vec![];
-    let mut judged = vec![];
-    let mut excluded = vec![];
-    // Every condition of the members that are not kept, for a refusal that says all.
+    let mut bound = bindings.clone();
     let mut tried = vec![];
-    let mut values: Option<BTreeMap<String, Value>> = None;
-    for member in members {
-        let about = About { skill, bindings, member: Some((&name, member)) };
-        let mut own = undetermined(eval, about);
-        own.extend(conditions(eval, about, &|c| mentions(&c.test, &dependent)));
-        let found = eval.values(about);
-        let same = values.as_ref().is_none_or(|v| same_values(v, &found));
-        if own.iter().all(|j| j.verdict.holds()) && same {
-            kept.push(member);
-            judged.extend(own);
-            values = Some(found);
-        } else {
-            excluded.extend(own.iter().filter(|j| !j.verdict.holds()).cloned());
-            tried.extend(own);
+    // A condition may speak of the whole group, so members are judged again until none falls out any more.
+    let round = loop {
+        let round = members_of(skill, eval, &bound, &name, &dependent);
+        let before = bound.get(&name).map_or(0, |b| b.anchors().len());
+        tried.extend(round.failed.iter().cloned());
+        bound.insert(name.clone(), Bound::Each(round.kept.clone()));
+        if round.kept.len() == before || round.kept.is_empty() {
+            break round;
         }
-    }
-    if kept.is_empty() {
+    };
+    if round.kept.is_empty() {
         let (held, failed) = common.into_iter().chain(tried).partition(|j| j.verdict.holds());
         return Judgement::Refused { failed, held };
     }
-    let mut bound = bindings.clone();
-    bound.insert(name, Bound::Each(kept));
+    let excluded = tried.into_iter().filter(|j| !j.verdict.holds()).collect();
     let mut all = common;
-    all.extend(judged);
+    all.extend(round.judged);
     all.sort_by_key(|j| (j.index, j.member));
-    conclude(all, bound, values.unwrap_or_default(), excluded, revision)
+    conclude(all, bound, round.values, excluded, revision)
+}
+
+/// A member whose run-time test can never hold together with that of an earlier member, such as `x[i + 1]` beside `x[i]`.
+fn contradiction(kept: &[Judged], own: &[Judged], member: Anchor) -> Option<Judged> {
+    let code = |j: &Judged| match &j.verdict {
+        Verdict::Guarded { code: Some(code), .. } => Some(code.text.clone()),
+        _ => None,
+    };
+    own.iter().find_map(|j| {
+        let text = code(j)?;
+        let other = kept.iter().find(|k| code(k).is_some_and(|t| exclude_each_other(&t, &text)))?;
+        let at = other.member.map(|m| (m.span, "this one is aligned instead".to_owned()));
+        let text = format!("`{text}` never holds together with the test of another member");
+        let verdict = Verdict::Violated(Witness { text, at: at.into_iter().collect() });
+        Some(Judged { verdict, member: Some(member), because: Because::nothing(), ..j.clone() })
+    })
+}
+
+/// One pass over the members of a group.
+struct Round {
+    kept: Vec<Anchor>,
+    judged: Vec<Judged>,
+    values: BTreeMap<String, Value>,
+    /// All conditions of the members that fall out.
+    failed: Vec<Judged>,
+}
+
+fn members_of(
+    skill: &Skill,
+    eval: &Evaluator,
+    bindings: &BTreeMap<String, Bound>,
+    name: &str,
+    dependent: &BTreeSet<String>,
+) -> Round {
+    let mut round = Round { kept: vec![], judged: vec![], values: BTreeMap::new(), failed: vec![] };
+    for &member in bindings.get(name).map_or(&[][..], |b| b.anchors()) {
+        let about = About { skill, bindings, member: Some((name, member)) };
+        let mut own = undetermined(eval, about);
+        own.extend(conditions(eval, about, &|c| mentions(&c.test, dependent)));
+        own.extend(contradiction(&round.judged, &own, member));
+        let found = eval.values(about);
+        let same = round.kept.is_empty() || same_values(&round.values, &found);
+        if own.iter().all(|j| j.verdict.holds()) && same {
+            round.kept.push(member);
+            round.judged.extend(own);
+            round.values = found;
+        } else {
+            round.failed.extend(own);
+        }
+    }
+    round
 }
 
 /// Judges the conditions that a remainder loop serves once more, with what the run-time tests establish: one that then

@@ -5,6 +5,7 @@
 
 pub mod eval;
 pub mod features;
+pub mod force;
 pub mod guard;
 pub mod judge;
 pub mod matching;

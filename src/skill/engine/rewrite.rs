@@ -17,6 +17,8 @@ pub struct Rewrite {
     pub guard: Option<Emitted>,
     /// What was rewritten, before any guard: spans of the old revision.
     pub touched: Vec<Span>,
+    /// Which of the places asked for were written.
+    pub places: Vec<usize>,
 }
 
 /// Why a sound site was not rewritten.
@@ -51,33 +53,89 @@ pub enum Stop {
 /// Native bodies by skill name.
 pub type Passes = BTreeMap<&'static str, &'static dyn Pass>;
 
-/// Runs the body of the site's skill.
+/// Runs the body of one skill at one place, or at several places of one function that are tested together at the launch.
+/// Of several, those that overlap an earlier one or cannot be written are left for another time; [`Rewrite::places`]
+/// says which were taken.
 ///
 /// # Errors
 /// See [`Stop`]; nothing was written in any of these cases.
-pub fn rewrite(site: &Site, proof: &Proof, passes: &Passes) -> Result<Rewrite, Stop> {
-    let file = site.function().name_span.file;
-    let source = site.sources.get(file);
-    if source.revision != proof.revision() {
-        return Err(Stop::Edit(EditError::StaleRevision { expected: proof.revision(), found: source.revision }));
+pub fn rewrite(places: &[(&Site, &Proof)], passes: &Passes) -> Result<Rewrite, Stop> {
+    let &[(first, _), ..] = places else { return Err(Stop::NoBody) };
+    let file = first.function().name_span.file;
+    let source = first.sources.get(file);
+    let mut written = Written { edit: Editor::new(file, source), plan: None, places: vec![], touched: vec![] };
+    let mut refused = None;
+    for (index, (site, proof)) in places.iter().enumerate() {
+        if let Err(stop) = written.add(index, site, proof, passes) {
+            refused = refused.or(Some(stop));
+        }
     }
-    let plan = Plan::of(proof);
-    if let Some(at) = plan.as_ref().and_then(|p| guard::already_tested(site, p)) {
-        return Err(Stop::AlreadyGuarded { at });
+    let Written { edit, plan, places, touched } = written;
+    if places.is_empty() {
+        return Err(refused.unwrap_or(Stop::NoBody));
     }
-    let mut edit = Editor::new(file, source);
-    run_body(site, proof, passes, &mut edit)?;
-    let edits = EditSet::new(file, source, edit.edits().to_vec()).map_err(Stop::Edit)?;
-    let touched: Vec<Span> = edits.edits().iter().map(|e| e.span).collect();
-    check_flaws(site, &touched)?;
-    check_touches(site, edits.edits())?;
-    let Some(plan) = plan else { return Ok(Rewrite { edits, guard: None, touched }) };
-    let written = edits.edits().to_vec();
-    let mut out = edit.without_edits();
-    let emitted = guard::emit(site, &plan, &written, &mut out).map_err(Stop::NoGuard)?;
-    let edits = out.finish().map_err(Stop::Edit)?;
-    check_flaws(site, &edits.edits().iter().map(|e| e.span).collect::<Vec<_>>())?;
-    Ok(Rewrite { edits, guard: Some(emitted), touched })
+    let edits = edit.edits().to_vec();
+    let (guard, edits) = match plan {
+        None => (None, edit.finish().map_err(Stop::Edit)?),
+        Some(plan) => {
+            let mut out = edit.without_edits();
+            let emitted = guard::emit(first, &plan, &edits, &mut out).map_err(Stop::NoGuard)?;
+            (Some(emitted), out.finish().map_err(Stop::Edit)?)
+        }
+    };
+    check_flaws(first, &edits.edits().iter().map(|e| e.span).collect::<Vec<_>>())?;
+    Ok(Rewrite { edits, guard, touched, places })
+}
+
+/// What several places of one function write together.
+struct Written<'a> {
+    edit: Editor<'a>,
+    plan: Option<Plan>,
+    places: Vec<usize>,
+    touched: Vec<Span>,
+}
+
+impl Written<'_> {
+    fn add(&mut self, index: usize, site: &Site, proof: &Proof, passes: &Passes) -> Result<(), Stop> {
+        let source = site.sources.get(site.function().name_span.file);
+        if source.revision != proof.revision() {
+            return Err(Stop::Edit(EditError::StaleRevision { expected: proof.revision(), found: source.revision }));
+        }
+        let plan = Plan::of(proof);
+        if let Some(at) = plan.as_ref().and_then(|p| guard::already_tested(site, p)) {
+            return Err(Stop::AlreadyGuarded { at });
+        }
+        let before = self.edit.edits().len();
+        let added = self.run(site, proof, passes, before);
+        match added {
+            Ok(spans) => {
+                self.touched.extend(spans);
+                self.places.push(index);
+                self.plan = match (self.plan.take(), plan) {
+                    (Some(all), Some(own)) => Some(all.and(own)),
+                    (all, own) => all.or(own),
+                };
+                Ok(())
+            }
+            Err(stop) => {
+                self.edit.truncate(before);
+                Err(stop)
+            }
+        }
+    }
+
+    /// The spans of the edits that the body adds.
+    fn run(&mut self, site: &Site, proof: &Proof, passes: &Passes, before: usize) -> Result<Vec<Span>, Stop> {
+        run_body(site, proof, passes, &mut self.edit)?;
+        let file = site.function().name_span.file;
+        // Also finds edits that overlap those of an earlier place.
+        EditSet::new(file, site.sources.get(file), self.edit.edits().to_vec()).map_err(Stop::Edit)?;
+        let own = &self.edit.edits()[before..];
+        let spans: Vec<Span> = own.iter().map(|e| e.span).collect();
+        check_flaws(site, &spans)?;
+        check_touches(site, own)?;
+        Ok(spans)
+    }
 }
 
 fn run_body(site: &Site, proof: &Proof, passes: &Passes, edit: &mut Editor) -> Result<(), Stop> {

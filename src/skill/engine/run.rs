@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::guard::Emitted;
+use super::guard::{self, Emitted, Plan};
 use super::judge::{Judged, Payoff};
 use super::rewrite::{self, Passes, Rewrite, Stop};
 use super::survey::{self, Candidate, Finding, FindingKind, Input, SiteResult};
-use super::{Site, features};
+use super::{Proof, Site, features};
 use crate::contract::Assumptions;
 use crate::edit::{Edit, EditSet};
 use crate::facts::{Macros, macros_after, macros_of};
@@ -43,6 +43,9 @@ pub struct Change {
     pub ordinal: u32,
     /// The surface in the revision that was rewritten.
     pub span: Span,
+    /// Further places of the same kind in the function that were rewritten with it, behind one test at the launch:
+    /// ordinal and span.
+    pub also: Vec<(u32, Span)>,
     /// The text of the surface before.
     pub before: String,
     pub result: SiteResult,
@@ -163,12 +166,11 @@ impl State<'_> {
             };
             let analysis = survey::Lazy::new(input, &self.macros, at);
             let candidates = survey::judge_all(input, skill, at, &analysis);
-            let next = candidates.into_iter().find_map(|c| {
-                let key = self.key(&c);
-                (self.wanted(&c) && !self.rejected.contains(&key)).then_some((key, c))
-            });
-            let Some((key, candidate)) = next else { return Ok(false) };
-            (key, self.attempt(&candidate), candidate.finding)
+            let open: Vec<Candidate> =
+                candidates.into_iter().filter(|c| self.wanted(c) && !self.rejected.contains(&self.key(c))).collect();
+            let chosen = together(&open);
+            let Some(first) = chosen.first() else { return Ok(false) };
+            (self.key(first), self.attempt(&chosen), first.finding.clone())
         };
         match written {
             (_, Ok((change, set, text, unit)), _) => self.accept(change, set, text, unit).map(|()| true),
@@ -196,36 +198,47 @@ impl State<'_> {
     }
 
     /// Writes the rewrite and reads the result; nothing is kept yet.
-    fn attempt(&self, c: &Candidate) -> Result<(Change, EditSet, SourceFile, Unit), Rejection> {
-        let Some(sound) = &c.outcome else { return Err(Rejection::Stop(Stop::NoBody)) };
-        let Rewrite { edits, guard, .. } =
-            rewrite::rewrite(&c.site, &sound.proof, self.request.passes).map_err(Rejection::Stop)?;
+    fn attempt(&self, chosen: &[&Candidate]) -> Result<(Change, EditSet, SourceFile, Unit), Rejection> {
+        let places: Vec<(&Site, &Proof)> =
+            chosen.iter().filter_map(|c| Some((&c.site, &c.outcome.as_ref()?.proof))).collect();
+        let Rewrite { edits, guard, places: taken, .. } =
+            rewrite::rewrite(&places, self.request.passes).map_err(Rejection::Stop)?;
+        let taken: Vec<&Candidate> = taken.into_iter().filter_map(|i| chosen.get(i).copied()).collect();
+        let Some(&first) = taken.first() else { return Err(Rejection::Stop(Stop::NoBody)) };
         let file = edits.file;
         let old = self.sources.get(file);
         let text = edits.apply(old).map_err(|e| Rejection::Stop(Stop::Edit(e)))?;
         let new = SourceFile::new(old.name.clone(), text.into_bytes());
         let unit = (self.request.parse)(file, &new);
-        self.inspect(&c.site, &edits, &new, &unit)?;
-        let FindingKind::Applies { result, payoff, conditions, excluded } = c.finding.kind.clone() else {
+        self.inspect(&first.site, &edits, &new, &unit)?;
+        let FindingKind::Applies { result, payoff, .. } = first.finding.kind.clone() else {
             return Err(Rejection::Stop(Stop::NoBody));
         };
-        let change = Change {
-            skill: c.finding.skill.clone(),
-            function: c.finding.function.clone(),
+        let mut change = Change {
+            skill: first.finding.skill.clone(),
+            function: first.finding.function.clone(),
             file,
-            surface: c.finding.place.surface(),
-            ordinal: c.finding.place.ordinal(),
-            span: c.finding.span,
-            before: c.site.text(c.finding.span).to_owned(),
+            surface: first.finding.place.surface(),
+            ordinal: first.finding.place.ordinal(),
+            span: first.finding.span,
+            also: taken[1..].iter().map(|c| (c.finding.place.ordinal(), c.finding.span)).collect(),
+            before: first.site.text(first.finding.span).to_owned(),
             result,
             payoff,
-            conditions,
-            excluded,
+            conditions: vec![],
+            excluded: vec![],
             guard,
-            parameters: c.site.parameters(),
+            parameters: first.site.parameters(),
             edits: edits.edits().to_vec(),
             from: old.clone(),
         };
+        for c in taken {
+            if let FindingKind::Applies { result, conditions, excluded, .. } = &c.finding.kind {
+                change.result = change.result.and(result);
+                change.conditions.extend(conditions.iter().cloned());
+                change.excluded.extend(excluded.iter().cloned());
+            }
+        }
         Ok((change, edits, new, unit))
     }
 
@@ -279,6 +292,19 @@ impl State<'_> {
         self.seen.push((state, self.changes.len()));
         Ok(())
     }
+}
+
+/// The first place, or all those that can be tested together at the launches: otherwise each would bring a kernel of
+/// its own.
+fn together<'c, 'a>(open: &'c [Candidate<'a>]) -> Vec<&'c Candidate<'a>> {
+    let plan = |c: &&Candidate| Plan::of(&c.outcome.as_ref()?.proof);
+    let free = open.iter().find(|c| plan(c).is_none());
+    if let Some(first) = free.or(open.first()).filter(|_| free.is_some() || open.len() < 2) {
+        return vec![first];
+    }
+    let able = |c: &&Candidate| plan(c).is_some_and(|p| guard::can_dispatch(&c.site, &p));
+    let group: Vec<&Candidate> = open.iter().filter(able).collect();
+    if group.is_empty() { open.first().into_iter().collect() } else { group }
 }
 
 /// Where the edits' texts stand in the new revision, each grown to its lines so that a declaration edited in its middle

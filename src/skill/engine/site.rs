@@ -116,23 +116,24 @@ impl<'a> Site<'a> {
         self.program.launches_of(self.at).into_iter().map(|l| self.program.launch(l)).collect()
     }
 
-    /// A `let` value that is an element type.
-    pub fn dtype(&self, name: &str) -> Result<Scalar, Broken> {
-        match self.values.get(name) {
-            Some(Value::DType(scalar)) => Ok(*scalar),
-            _ => Err(Broken(format!("`{name}` is no element type here"))),
-        }
-    }
-
     /// `let` values and tunables as texts; those that are no constants are left out.
     pub fn parameters(&self) -> BTreeMap<String, String> {
         let text = |value: &Value| match value {
             Value::Bool(b) => Some(b.to_string()),
             Value::Int(p) => p.poly.as_constant().map(|n| n.to_string()),
             Value::Symbol(word) => Some(word.clone()),
+            Value::DType(scalar) => Some(format!("{scalar:?}").to_lowercase()),
             _ => None,
         };
         self.values.iter().filter_map(|(name, v)| Some((name.clone(), text(v)?))).collect()
+    }
+
+    /// A `let` value that is an element type.
+    pub fn dtype(&self, name: &str) -> Result<Scalar, Broken> {
+        match self.values.get(name) {
+            Some(Value::DType(scalar)) => Ok(*scalar),
+            _ => Err(Broken(format!("`{name}` is no element type here"))),
+        }
     }
 
     /// A `let` value or tunable that is an integer.

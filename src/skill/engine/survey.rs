@@ -37,6 +37,22 @@ pub enum SiteResult {
     Unverified,
 }
 
+impl SiteResult {
+    /// The result of two places rewritten together.
+    pub fn and(&self, other: &SiteResult) -> SiteResult {
+        match (self, other) {
+            (SiteResult::Unverified, _) | (_, SiteResult::Unverified) => SiteResult::Unverified,
+            (SiteResult::Proved, one) | (one, SiteResult::Proved) => one.clone(),
+            (SiteResult::Assumed(a), SiteResult::Assumed(b)) => {
+                let mut ids: Vec<String> = a.iter().chain(b).cloned().collect();
+                ids.sort();
+                ids.dedup();
+                SiteResult::Assumed(ids)
+            }
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum FindingKind {
     Applies {
@@ -241,7 +257,14 @@ fn feature_obstacle(
         }
     };
     let missing = skill.features.requires.iter().find(|x| !present(x)).map(|x| (x.name.node.clone(), true));
-    missing.or_else(|| skill.features.conflicts.iter().find(|x| present(x)).map(|x| (x.name.node.clone(), false)))
+    // A tile has been rewritten when it has what the skill provides; other surfaces are new ones after the rewrite.
+    let is_tile = |x: &&Feature| {
+        let bound = x.anchor.as_ref().and_then(|a| bindings.get(&a.node));
+        bound.is_some_and(|b| b.anchors().iter().all(|a| matches!(a.place, Place::Tile(_))))
+    };
+    let provided = skill.features.provides.iter().filter(is_tile);
+    let there = skill.features.conflicts.iter().chain(provided).find(|x| present(x));
+    missing.or_else(|| there.map(|x| (x.name.node.clone(), false)))
 }
 
 fn result(skill: &Skill, proof: &Proof) -> SiteResult {

@@ -33,7 +33,9 @@ fn matches(f: &Function, sources: &Sources, root: ExprId, pattern: &str) -> Opti
         }
     }
     let wanted = pattern_tokens(pattern);
-    let mut search = Search { text, code: &code, parts: &parts, steps: 0 };
+    // `::expf(x)` names the global function that the pattern means.
+    let global = code.first().is_some_and(|t| t.of(text) == "::");
+    let mut search = Search { text, code: &code[usize::from(global)..], parts: &parts, steps: 0 };
     let mut bound = Bindings::new();
     search.go(&wanted, 0, &mut bound).then_some(bound)
 }

@@ -111,20 +111,22 @@ fn report_lost_kernels(unit: &mut Unit, tree: Option<&tree_sitter::Tree>) {
     unit.problems.extend(found);
 }
 
+/// What the innermost telling node around the range is. Downwards, since each step up would search from the root.
 fn lost_reason(tree: &tree_sitter::Tree, range: std::ops::Range<usize>) -> String {
-    let mut at = tree.root_node().descendant_for_byte_range(range.start, range.end);
-    while let Some(node) = at {
-        match node.kind() {
-            "ERROR" => return "the grammar could not parse the text around it".into(),
-            "preproc_arg" => return "it stands in the body of a macro".into(),
-            "declaration" => {
-                return "it was read as a declaration that is no function: a macro may stand in its head".into();
-            }
-            "template_instantiation" => return "it is an explicit instantiation".into(),
-            _ => at = node.parent(),
+    let mut cursor = tree.walk();
+    let mut reason = "the text was not read as a function";
+    loop {
+        reason = match cursor.node().kind() {
+            "ERROR" => "the grammar could not parse the text around it",
+            "preproc_arg" => "it stands in the body of a macro",
+            "declaration" => "it was read as a declaration that is no function: a macro may stand in its head",
+            "template_instantiation" => "it is an explicit instantiation",
+            _ => reason,
+        };
+        if cursor.goto_first_child_for_byte(range.start).is_none() || cursor.node().end_byte() < range.end {
+            return reason.into();
         }
     }
-    "the text was not read as a function".into()
 }
 
 /// Any bytes at all must be read without a panic; for fuzzing.
