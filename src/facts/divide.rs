@@ -10,7 +10,7 @@ impl Known {
         if let Some((r, why)) = self.residue(divisor, poly) {
             return (r != 0).then_some(why);
         }
-        for (p, why) in &self.nonzero {
+        for (p, why) in self.nonzero.iter() {
             let Some((inner, modulus, residue)) = as_congruence(p) else { continue };
             // modulus does not divide inner - residue; if divisor divided poly = inner - residue, so would modulus.
             if divisor % modulus == 0 && inner.offset(-residue).is_some_and(|i| i == *poly) {
@@ -50,7 +50,7 @@ impl Known {
             }
             let before = rest.clone();
             reduced = rest;
-            for known in &self.congruent {
+            for known in self.congruent.iter() {
                 if known.modulus % divisor != 0 && gcd(known.modulus, divisor) == 1 {
                     continue;
                 }

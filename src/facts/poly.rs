@@ -4,6 +4,7 @@
 //! `None`, which callers turn into "unknown".
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::ir::{Axis, LoopId, VarId};
 
@@ -40,7 +41,8 @@ const MAX_NESTING: usize = 8;
 /// A sum of products; no stored coefficient is zero, the atoms of a product are sorted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Poly {
-    terms: BTreeMap<Vec<Atom>, i128>,
+    /// Shared, for facts are copied far more often than they change.
+    terms: Arc<BTreeMap<Vec<Atom>, i128>>,
 }
 
 impl Poly {
@@ -49,11 +51,11 @@ impl Poly {
         if value != 0 {
             terms.insert(vec![], value);
         }
-        Poly { terms }
+        Poly { terms: Arc::new(terms) }
     }
 
     pub fn atom(atom: Atom) -> Poly {
-        Poly { terms: BTreeMap::from([(vec![atom], 1)]) }
+        Poly { terms: Arc::new(BTreeMap::from([(vec![atom], 1)])) }
     }
 
     pub fn zero() -> Poly {
@@ -89,8 +91,8 @@ impl Poly {
     }
 
     pub fn add(&self, other: &Poly) -> Option<Poly> {
-        let mut terms = self.terms.clone();
-        for (m, c) in &other.terms {
+        let mut terms = BTreeMap::clone(&self.terms);
+        for (m, c) in other.terms.iter() {
             let sum = terms.get(m).copied().unwrap_or(0).checked_add(*c)?;
             if sum == 0 {
                 terms.remove(m);
@@ -98,17 +100,17 @@ impl Poly {
                 terms.insert(m.clone(), sum);
             }
         }
-        (terms.len() <= MAX_TERMS).then_some(Poly { terms })
+        (terms.len() <= MAX_TERMS).then_some(Poly { terms: Arc::new(terms) })
     }
 
     pub fn scale(&self, factor: i128) -> Option<Poly> {
         let mut terms = BTreeMap::new();
         if factor != 0 {
-            for (m, c) in &self.terms {
+            for (m, c) in self.terms.iter() {
                 terms.insert(m.clone(), c.checked_mul(factor)?);
             }
         }
-        Some(Poly { terms })
+        Some(Poly { terms: Arc::new(terms) })
     }
 
     pub fn neg(&self) -> Option<Poly> {
@@ -128,15 +130,15 @@ impl Poly {
             return None;
         }
         let mut sum = Poly::zero();
-        for (m, c) in &self.terms {
-            for (n, d) in &other.terms {
+        for (m, c) in self.terms.iter() {
+            for (n, d) in other.terms.iter() {
                 let mut product = m.clone();
                 product.extend(n.iter().cloned());
                 product.sort();
                 if product.len() > MAX_DEGREE {
                     return None;
                 }
-                sum = sum.add(&Poly { terms: BTreeMap::from([(product, c.checked_mul(*d)?)]) })?;
+                sum = sum.add(&Poly { terms: Arc::new(BTreeMap::from([(product, c.checked_mul(*d)?)])) })?;
             }
         }
         Some(sum)
@@ -148,7 +150,7 @@ impl Poly {
             return None;
         }
         let (mut whole, mut rest) = (BTreeMap::new(), BTreeMap::new());
-        for (m, c) in &self.terms {
+        for (m, c) in self.terms.iter() {
             let (q, r) = (c.div_euclid(divisor), c.rem_euclid(divisor));
             if q != 0 {
                 whole.insert(m.clone(), q);
@@ -157,7 +159,7 @@ impl Poly {
                 rest.insert(m.clone(), r);
             }
         }
-        let (whole, rest) = (Poly { terms: whole }, Poly { terms: rest });
+        let (whole, rest) = (Poly { terms: Arc::new(whole) }, Poly { terms: Arc::new(rest) });
         match rest.as_constant() {
             Some(r) if r < divisor => Some(whole),
             _ if rest.nesting() >= MAX_NESTING => None,
@@ -210,7 +212,7 @@ impl Poly {
     /// What multiplies `atom`, where the polynomial is linear in it and `atom` stands in no quotient or function.
     pub fn coefficient(&self, atom: &Atom) -> Option<Poly> {
         let mut found = Poly::zero();
-        for (m, c) in &self.terms {
+        for (m, c) in self.terms.iter() {
             let (mut rest, mut times) = (vec![], 0);
             for a in m {
                 if a == atom {
@@ -224,7 +226,7 @@ impl Poly {
             }
             match times {
                 0 => {}
-                1 => found = found.add(&Poly { terms: BTreeMap::from([(rest, *c)]) })?,
+                1 => found = found.add(&Poly { terms: Arc::new(BTreeMap::from([(rest, *c)])) })?,
                 _ => return None,
             }
         }
@@ -239,7 +241,7 @@ impl Poly {
     /// Rebuilds the polynomial with `map(atom)` in place of each atom for which it gives something.
     pub fn map_atoms(&self, map: &dyn Fn(&Atom) -> Option<Poly>) -> Option<Poly> {
         let mut sum = Poly::zero();
-        for (m, c) in &self.terms {
+        for (m, c) in self.terms.iter() {
             let mut product = Poly::constant(*c);
             for a in m {
                 let factor = match (map(a), a) {
@@ -269,25 +271,25 @@ impl Poly {
             return None;
         }
         let mut terms = BTreeMap::new();
-        for (m, c) in &self.terms {
+        for (m, c) in self.terms.iter() {
             if c.checked_rem(divisor)? != 0 {
                 return None;
             }
             terms.insert(m.clone(), c.checked_div(divisor)?);
         }
-        Some(Poly { terms })
+        Some(Poly { terms: Arc::new(terms) })
     }
 
     /// `self / atom`, where every product contains it.
     pub fn exact_div_atom(&self, atom: &Atom) -> Option<Poly> {
         let mut terms = BTreeMap::new();
-        for (m, c) in &self.terms {
+        for (m, c) in self.terms.iter() {
             let at = m.iter().position(|a| a == atom)?;
             let mut rest = m.clone();
             rest.remove(at);
             terms.insert(rest, *c);
         }
-        Some(Poly { terms })
+        Some(Poly { terms: Arc::new(terms) })
     }
 
     /// The text of the polynomial, with `name` for atoms that stand for variables.

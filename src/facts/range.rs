@@ -1,6 +1,7 @@
 //! Intervals, and what is known of atoms on one path: bounds, inequalities and congruences with their reasons.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::because::Because;
 use super::divide::{as_congruence, is_residue, remainder_is};
@@ -21,12 +22,12 @@ pub struct Congruence {
 /// What holds at one place of the text. Atoms never change, so what holds stays true on the path.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    pub(super) bounds: BTreeMap<Atom, (Interval, Because)>,
-    pub(super) nonneg: Vec<(Poly, Because)>,
-    pub(super) congruent: Vec<Congruence>,
-    pub(super) equal: Vec<(Poly, Because)>,
-    pub(super) nonzero: Vec<(Poly, Because)>,
-    pub(super) choices: Vec<(Vec<Formula>, Because)>,
+    pub(super) bounds: Arc<BTreeMap<Atom, (Interval, Because)>>,
+    pub(super) nonneg: Arc<Vec<(Poly, Because)>>,
+    pub(super) congruent: Arc<Vec<Congruence>>,
+    pub(super) equal: Arc<Vec<(Poly, Because)>>,
+    pub(super) nonzero: Arc<Vec<(Poly, Because)>>,
+    pub(super) choices: Arc<Vec<(Vec<Formula>, Because)>>,
 }
 
 const MAX_CONSTRAINTS: usize = 200;
@@ -35,7 +36,10 @@ const SEARCH_DEPTH: u32 = 4;
 impl Known {
     /// States the range of an atom, narrowing what was known.
     pub fn bound(&mut self, atom: Atom, to: Interval, because: Because) {
-        let entry = self.bounds.entry(atom).or_insert((Interval::ALL, Because::nothing()));
+        if self.bounds.get(&atom).is_some_and(|(range, _)| range.meet(to) == *range) {
+            return;
+        }
+        let entry = Arc::make_mut(&mut self.bounds).entry(atom).or_insert((Interval::ALL, Because::nothing()));
         let met = entry.0.meet(to);
         if met != entry.0 {
             entry.0 = met;
@@ -48,12 +52,14 @@ impl Known {
         if self.nonneg.len() >= MAX_CONSTRAINTS || poly.as_constant().is_some() {
             return;
         }
-        self.nonneg.push((poly, because));
+        Arc::make_mut(&mut self.nonneg).push((poly, because));
         // Two rounds over all constraints carry a bound through a short chain.
+        let constraints = self.nonneg.clone();
         for _ in 0..2 {
-            for i in 0..self.nonneg.len() {
-                let (p, b) = self.nonneg[i].clone();
-                self.narrow(&p, &b);
+            let before = self.bounds.clone();
+            constraints.iter().for_each(|(p, b)| self.narrow(p, b));
+            if Arc::ptr_eq(&before, &self.bounds) {
+                break;
             }
         }
     }
@@ -89,27 +95,32 @@ impl Known {
         }
         self.assume_nonneg(poly.clone(), because.clone());
         if self.equal.len() < MAX_CONSTRAINTS {
-            self.equal.push((poly, because));
+            Arc::make_mut(&mut self.equal).push((poly, because));
         }
     }
 
     /// States `poly != 0`.
     pub fn assume_nonzero(&mut self, poly: Poly, because: Because) {
         if self.nonzero.len() < MAX_CONSTRAINTS {
-            self.nonzero.push((poly, because));
+            Arc::make_mut(&mut self.nonzero).push((poly, because));
         }
     }
 
     pub fn assume_congruent(&mut self, poly: Poly, modulus: i128, residue: i128, because: Because) {
         if modulus > 1 && self.congruent.len() < MAX_CONSTRAINTS {
-            self.congruent.push(Congruence { poly, modulus, residue: residue.rem_euclid(modulus), because });
+            Arc::make_mut(&mut self.congruent).push(Congruence {
+                poly,
+                modulus,
+                residue: residue.rem_euclid(modulus),
+                because,
+            });
         }
     }
 
     /// Keeps "one of these holds", as in the arm where `a && b` failed.
     pub fn remember_choice(&mut self, parts: Vec<Formula>, because: Because) {
         if self.choices.len() < MAX_CONSTRAINTS {
-            self.choices.push((parts, because));
+            Arc::make_mut(&mut self.choices).push((parts, because));
         }
     }
 
@@ -304,7 +315,7 @@ impl Known {
         if poly.is_zero() {
             return Some(Because::nothing());
         }
-        for (q, why) in &self.equal {
+        for (q, why) in self.equal.iter() {
             if q == poly || q.neg().as_ref() == Some(poly) {
                 return Some(why.clone());
             }
@@ -314,7 +325,7 @@ impl Known {
 
     /// Why `poly != 0`.
     pub fn prove_nonzero(&self, poly: &Poly) -> Option<Because> {
-        for (q, why) in &self.nonzero {
+        for (q, why) in self.nonzero.iter() {
             if q == poly || q.neg().as_ref() == Some(poly) {
                 return Some(why.clone());
             }

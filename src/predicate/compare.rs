@@ -90,7 +90,7 @@ fn numbers(facts: &Facts, a: &Number, op: Relation, b: &Number) -> Answer {
     match formula.and_then(|f| f.decide(&known)) {
         Some((true, why)) => Answer::yes(because.and(&why)),
         Some((false, why)) => {
-            let at = because.spans.iter().cloned().collect();
+            let at = because.places();
             Answer::no(because.and(&why), text, at)
         }
         None => Answer::unknown(format!("which holds is not known: {text}")),
@@ -121,12 +121,12 @@ pub fn divides(facts: &Facts, divisor: &Number, number: &Number) -> Answer {
     let text = format!("{d} does not divide `{}`", facts.render(&number.poly));
     match known.prove_not_divides(d.abs(), &number.poly) {
         Some(why) if !number.clamped => {
-            let at = because.spans.iter().cloned().collect();
+            let at = because.places();
             Answer::no(because.and(&why), text, at)
         }
         _ => Answer::Unknown {
             reason: format!("whether {d} divides `{}` is not known", facts.render(&number.poly)),
-            at: because.spans.iter().cloned().collect(),
+            at: because.places(),
             next: Some(format!("assume `{} % {d} == 0` in the contract", facts.render(&number.poly))),
         },
     }

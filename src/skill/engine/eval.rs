@@ -203,7 +203,7 @@ fn binary(facts: &Facts, op: BinaryOp, a: &Value, b: &Value) -> Answer {
 fn shown(answer: Answer, facts: &Facts, value: &Value) -> Answer {
     match answer {
         Answer::Known { value: Value::Bool(false), because, witness: None } => {
-            let at = because.spans.iter().cloned().collect();
+            let at = because.places();
             Answer::no(because, format!("it is {}", show(facts, value)), at)
         }
         other => other,
@@ -248,7 +248,7 @@ fn member(facts: &Facts, of: &Expr, set: &[Expr], scope: &Scope) -> Answer {
         }
     }
     undecided.unwrap_or_else(|| {
-        let at = reasons.spans.iter().cloned().collect();
+        let at = reasons.places();
         Answer::no(reasons, format!("it is {}", show(facts, &found)), at)
     })
 }
@@ -345,7 +345,7 @@ fn unary(op: UnaryOp, operand: Answer) -> Answer {
     match (op, operand) {
         (UnaryOp::Not, Answer::Known { value: Value::Bool(false), because, .. }) => Answer::yes(because),
         (UnaryOp::Not, Answer::Known { value: Value::Bool(true), because, .. }) => {
-            let at = because.spans.iter().cloned().collect();
+            let at = because.places();
             Answer::no(because, "the negated condition holds", at)
         }
         (UnaryOp::Negate, Answer::Known { value: Value::Int(n), because, .. }) if !n.clamped => match n.poly.neg() {
