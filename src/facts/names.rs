@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::effects::CallEffect;
 use super::state::LaunchState;
-use crate::ir::*;
+use crate::ir::{query, *};
 use crate::source::mask;
 use crate::source::{FileId, Sources};
 
@@ -26,6 +26,8 @@ pub struct Names {
     mentioned: BTreeSet<String>,
     /// Whether any function has a part that could not be read.
     pub flawed: bool,
+    /// Which parameters of which functions can be written through.
+    pub signatures: query::Signatures,
     hosts: Mutex<BTreeMap<FunctionRef, Arc<HostWalk>>>,
 }
 
@@ -44,6 +46,7 @@ impl Names {
         let mut names = Names { sight: sight(program, sources), ..Names::default() };
         for (u, unit) in program.units.iter().enumerate() {
             let u = u as u32;
+            names.signatures.add(unit);
             for g in &unit.globals {
                 names.values.insert(g.name.clone());
                 names.values.insert(g.qualified.clone());
