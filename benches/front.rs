@@ -14,10 +14,14 @@ use kopt::syntax::cuda::parse_unit;
 /// The demo's kernels under new names, until the text has `lines` lines.
 fn text_of(lines: usize) -> String {
     let unit = include_str!("../src/cli/demo/attention_rows.cu");
+    // A file of its own has every kernel once: with namesakes, each launch might be of each of them.
+    let after = |part: &'static str| part.split('(').next().and_then(|head| head.split_whitespace().last());
+    let names: Vec<&str> = unit.split("__global__").skip(1).filter_map(after).collect();
     let mut text = String::new();
     let mut n = 0;
     while text.lines().count() < lines {
-        text += &format!("namespace copy_{n} {{\n{}\n}}\n", unit.replace("int main", "int run_all"));
+        let renamed = names.iter().fold(unit.to_owned(), |t, name| t.replace(name, &format!("{name}_{n}")));
+        text += &format!("{}\n", renamed.replace("int main", &format!("int run_all_{n}")));
         n += 1;
     }
     text

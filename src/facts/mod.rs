@@ -50,7 +50,7 @@ use std::sync::Arc;
 
 use crate::contract::Assumption;
 use crate::ir::{Function, FunctionRef, Program, Unit};
-use crate::source::{FileId, Sources};
+use crate::source::{FileId, Sources, mask};
 
 /// One function under one context.
 pub struct Facts<'a> {
@@ -79,8 +79,12 @@ pub fn macros_of(program: &Program, sources: &Sources) -> Vec<Macros> {
 
 /// The macros after one file was replaced.
 pub fn macros_after(program: &Program, sources: &Sources, macros: Vec<Macros>, file: FileId) -> Vec<Macros> {
-    let names = Arc::new(Names::of(program, sources));
-    let fresh = |(u, old): (&Unit, Macros)| if u.file == file { Macros::read(&sources.get(file).text) } else { old };
+    let text = &sources.get(file).text;
+    let includes = |text: &str| -> Vec<_> { mask::includes(text).into_iter().map(|i| (i.path, i.angled)).collect() };
+    let replaced = program.units.iter().position(|u| u.file == file).and_then(|n| macros.get(n));
+    let known = replaced.filter(|m| includes(&m.text) == includes(text)).and_then(Macros::names);
+    let names = Arc::new(known.map_or_else(|| Names::of(program, sources), |n| n.after(program)));
+    let fresh = |(u, old): (&Unit, Macros)| if u.file == file { Macros::read(text) } else { old };
     program.units.iter().zip(macros).map(fresh).zip(0..).map(|(m, n)| m.within(names.clone(), n)).collect()
 }
 

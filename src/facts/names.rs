@@ -43,7 +43,18 @@ pub type Effects = Mutex<BTreeMap<(FunctionRef, u32), CallEffect>>;
 
 impl Names {
     pub fn of(program: &Program, sources: &Sources) -> Names {
-        let mut names = Names { sight: sight(program, sources), ..Names::default() };
+        // Where there is one unit, every name stands in it.
+        let sight = if program.units.len() == 1 { vec![BTreeSet::from([0])] } else { sight(program, sources) };
+        Names::seeing(program, sight)
+    }
+
+    /// The names of the program after one file was replaced by another that includes the same.
+    pub fn after(&self, program: &Program) -> Names {
+        Names::seeing(program, self.sight.clone())
+    }
+
+    fn seeing(program: &Program, sight: Vec<BTreeSet<u32>>) -> Names {
+        let mut names = Names { sight, ..Names::default() };
         for (u, unit) in program.units.iter().enumerate() {
             let u = u as u32;
             names.signatures.add(unit);
