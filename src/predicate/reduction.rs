@@ -209,13 +209,16 @@ fn start_of(q: &Query, r: &Reduction) -> Result<super::value::Number, Answer> {
     let fail = || Answer::from(Missing::new("where the distance starts is not known").at(lp.header_span, "this loop"));
     let i = lp.induction.ok_or_else(fail)?;
     let init = i.init.or_else(|| {
-        // `int s = blockDim.x / 2; while (s > 0) ..`: the declaration counts where nothing else writes the variable.
-        let writes = |s: &&Stmt| match s.kind {
-            StmtKind::Expr(e) => query::written_var(f, target_of(f, e)) == Some(i.var),
+        // `int s = blockDim.x / 2; while (s > 0) ..`: the declaration counts where nothing outside the loop writes it.
+        let inside = f.stmt(lp.stmt).span;
+        let writes = |e: &Expr| match e.kind {
+            ExprKind::Assign { target, .. } | ExprKind::Increment { target, .. } => {
+                query::written_var(f, target) == Some(i.var) && !inside.contains(e.span)
+            }
             _ => false,
         };
-        let outside = f.stmts.iter().filter(writes).filter(|s| !f.stmt(lp.stmt).span.contains(s.span)).count();
-        f.var(i.var).init.filter(|_| outside == 0 && lp.parent.is_none())
+        let written = query::escaped(f).contains(&i.var) || f.exprs.iter().any(writes);
+        f.var(i.var).init.filter(|_| !written && lp.parent.is_none())
     });
     match init.and_then(|e| facts.walked.values.get(&e)) {
         Some((Fact::Int(v), _)) if !v.modular => Ok(super::value::Number::new(v.poly.clone(), v.because.clone())),

@@ -364,7 +364,8 @@ fn member_payoff(eval: &Evaluator, about: About) -> Payoff {
         match eval.ask(about, &condition.test) {
             Answer::Known { value: Value::Bool(true), .. } => {}
             Answer::Known { .. } => return Payoff::NotExpected(because),
-            Answer::Unknown { reason, .. } => unknown = unknown.or(Some(reason)),
+            // The last one is kept: what limits the kernel stands last, and says most.
+            Answer::Unknown { reason, .. } => unknown = Some(reason),
         }
     }
     unknown.map_or_else(|| Payoff::Expected(trends.collect()), Payoff::Unknown)

@@ -100,7 +100,8 @@ fn explain(mut d: Diagnostic, judged: &Judged, said: &mut Vec<(Span, String)>) -
         Verdict::Unknown { reason, at, next } => (format!("unknown: {reason}"), at, next),
         _ => return d,
     };
-    let places = judged.member.iter().map(|m| (m.span, format!("`{}` {what}", judged.text)));
+    let word = judged.verdict.word();
+    let places = judged.member.iter().map(|m| (m.span, format!("`{}` is {word}", judged.text)));
     for (span, text) in places.chain(at.iter().cloned()) {
         if !said.contains(&(span, text.clone())) {
             said.push((span, text.clone()));

@@ -299,3 +299,31 @@ __global__ void k(const float* x, float* y, int n) {
   int blockDim = 3;
   if (t == 0) y[blockIdx.x] = sm[0] + blockDim;
 }
+// shuffle_reduce: refuses because only_first_read
+// each row of threads reduces a part of its own, and warps straddle rows
+__global__ void rows(const float* x, float* y) {
+  extern __shared__ float smem[];
+  float* row = smem + threadIdx.y * blockDim.x;
+  row[threadIdx.x] = x[threadIdx.y * blockDim.x + threadIdx.x];
+  __syncthreads();
+  for (int s = blockDim.x / 2; s > 0; s >>= 1) {
+    if (threadIdx.x < s) row[threadIdx.x] += row[threadIdx.x + s];
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) y[threadIdx.y] = row[0];
+}
+// shuffle_reduce: refuses because spans_warp
+// the distance is divided in the header of another loop first
+__global__ void early(const float* x, float* y) {
+  extern __shared__ float sm[];
+  sm[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  int s = blockDim.x / 2;
+  for (int k = 0; k < 3; k++, s /= 2) y[k] = 0.f;
+  while (s > 0) {
+    if (threadIdx.x < s) sm[threadIdx.x] += sm[threadIdx.x + s];
+    __syncthreads();
+    s >>= 1;
+  }
+  if (threadIdx.x == 0) y[threadIdx.y] = sm[0];
+}

@@ -1,4 +1,4 @@
-//! Counts the kernels of a folder that can be worked on after masking: `cargo run --release --example usable -- DIR..`
+//! Counts the kernels of a folder that can be worked on after masking: `cargo bench --bench usable -- DIR..`
 //!
 //! A kernel is usable when the tree holds a function of its name, at its place, without ERROR or MISSING inside.
 //! With `-v` every kernel that is not usable is listed with the place of the first error.
@@ -26,7 +26,7 @@ struct Count {
 }
 
 fn main() {
-    let mut args: Vec<String> = std::env::args().skip(1).collect();
+    let mut args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     let verbose = args.iter().any(|a| a == "-v");
     args.retain(|a| a != "-v");
     println!(

@@ -1,4 +1,4 @@
-//! Measures kopt on folders: `cargo run --release --example corpus -- [--arch sm_80] [--no-compile] DIR..`
+//! Measures kopt on folders: `cargo bench --bench corpus -- [--arch sm_80] [--no-compile] DIR..`
 //!
 //! Per folder: kernels found and usable; kernels cut out and compiled, with the reasons of those that are not; per skill
 //! the places looked at, where it fires, what was rewritten, whether kernels that compiled still compile, and the
@@ -25,7 +25,7 @@ use kopt::syntax::cuda::parse_unit;
 use rayon::prelude::*;
 
 fn main() {
-    let mut args: Vec<String> = std::env::args().skip(1).collect();
+    let mut args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     if args.first().is_some_and(|a| a == "--worker") {
         let served = worker::serve(std::io::stdin().lock(), std::io::stdout().lock());
         std::process::exit(i32::from(served.is_err()));
