@@ -94,3 +94,16 @@ proptest::proptest! {
         kopt::syntax::cuda::fuzz_parse(text.as_bytes());
     }
 }
+
+/// An assignment to an assignment, and so on: each is evaluated once, however long the chain.
+#[test]
+fn chains_cost_no_more_than_their_length() {
+    for (open, close) in [("(", " += 1.f)"), ("(++", ")"), ("(x[0], ", ")"), ("(*&", ")"), ("(a ? x[1] : ", ")")] {
+        let chain = format!("{}x[0]{}", open.repeat(60), close.repeat(60));
+        let text = format!("__global__ void k(float* x, bool a) {{ {chain} = 2.f; float y = {chain}; x[1] = y; }}");
+        let source = kopt::source::SourceFile::new("chain.cu", text);
+        let unit = kopt::syntax::cuda::parse_unit(kopt::source::FileId(0), &source, &Default::default());
+        let accesses: usize = unit.functions.iter().map(|f| f.accesses.len()).sum();
+        assert!(accesses < 1_000, "{open}..{close}: {accesses} accesses");
+    }
+}

@@ -269,13 +269,13 @@ impl Walk<'_> {
                     path.evaluated.push(e);
                 }
             }
-            ExprKind::Increment { target, .. } => {
-                path.evaluated.push(e);
+            ExprKind::Increment { target, .. } | ExprKind::Assign { target, .. } => {
+                // Evaluating `e` evaluates all of its target: only the place is taken from there, or a chain of
+                // assignments to assignments would double with each link.
+                let evaluated = std::mem::take(&mut path.evaluated);
                 self.pointer(*target, path, depth + 1);
-            }
-            ExprKind::Assign { target, .. } => {
+                path.evaluated = evaluated;
                 path.evaluated.push(e);
-                self.pointer(*target, path, depth + 1);
             }
             ExprKind::Comma { left, right } => {
                 path.evaluated.push(*left);
