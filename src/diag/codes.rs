@@ -64,3 +64,15 @@ impl Code {
         (digits.len() == 4).then(|| digits.parse().ok().map(Code))?
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_code_has_one_meaning() {
+        for pair in entries().windows(2) {
+            assert!(pair[0].code < pair[1].code, "{} is explained twice", pair[1].code);
+        }
+    }
+}

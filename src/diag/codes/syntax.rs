@@ -19,7 +19,7 @@ pub const ENTRIES: &[Entry] = &[
                   kernel that a macro's body defines, and a head that a macro splits, as in `KERNEL_HEAD(k, float) {..}`.",
     },
     Entry {
-        code: Code(11),
+        code: Code(13),
         title: "file is too large or too tangled to be parsed",
         explain: "The parser was stopped: the file is longer than 8 MB, or needs many times the work that a text of its \
                   length needs, as happens with generated tables and with text that is not CUDA at all. Nothing in the file \

@@ -59,7 +59,7 @@ fn lower_once(input: &Input) -> (Unit, Vec<misparse::Patch>) {
     let mut state = lower::Lower::new(input);
     let Some(tree) = parse_tree(input.text) else {
         let whole = input.span(0..input.text.len().min(1));
-        let problem = Diagnostic::error(Code(11), "this file is too large or too tangled to be parsed")
+        let problem = Diagnostic::error(Code(13), "this file is too large or too tangled to be parsed")
             .at(whole, "nothing in it was read")
             .next("split the file, or exclude it");
         state.unit.problems.push(problem);

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
-/// Files above this size are not parsed (K0011): nothing that people write by hand comes near it.
+/// Files above this size are not parsed (K0013): nothing that people write by hand comes near it.
 pub const MAX_BYTES: usize = 8 << 20;
 
 /// Parses a masked text. `None` when it is larger than [`MAX_BYTES`] or needs more parser steps than a text of its
@@ -16,7 +16,7 @@ pub fn parse_tree(masked: &str) -> Option<Tree> {
     parser.set_language(&tree_sitter_cuda::LANGUAGE.into()).ok()?;
     let bytes = masked.as_bytes();
     // The parser reports every hundred operations or so; clean text takes about one report per two hundred bytes.
-    let limit = 20_000 + bytes.len() / 4;
+    let limit = 2_000 + bytes.len() / 16;
     let mut reports = 0usize;
     let mut progress = |_: &tree_sitter::ParseState| {
         reports += 1;
