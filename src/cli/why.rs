@@ -213,7 +213,7 @@ fn condition(sources: &Sources, judged: &Judged) -> String {
     for id in judged.because.contract_assumptions() {
         say("assumes", contract::describe(id).unwrap_or(id));
     }
-    for (span, text) in judged.because.spans.iter().take(4) {
+    for (span, text) in judged.because.spans().iter().take(4) {
         say("from", &format!("line {}: {}", line(*span), if text.is_empty() { sources.slice(*span) } else { text }));
     }
     out

@@ -153,7 +153,7 @@ impl Facts<'_> {
         let mut offset = Poly::zero();
         let mut pitch = width;
         for (n, (index, extent)) in a.indices.iter().zip(extents).enumerate().rev() {
-            let Some((Value::Int(v), _)) = self.walked.values.get(index) else {
+            let Some(Value::Int(v)) = self.walked.value(*index) else {
                 return Err(fail("a subscript is not known"));
             };
             if v.modular {

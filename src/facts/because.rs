@@ -1,6 +1,5 @@
 //! Provenance: why a fact holds, as places in the text and named assumptions.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::source::Span;
@@ -8,10 +7,48 @@ use crate::source::Span;
 /// The spans that a fact was read off, each with a short remark, and the ids of the assumptions it rests on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Because {
-    pub spans: Arc<BTreeSet<(Span, Arc<str>)>>,
+    spans: Set<(Span, Arc<str>)>,
     /// Ids as in [`crate::contract`]: `standing:..` and `launch:..` leave a verdict proved, every other id makes it
     /// assumed.
-    pub assumptions: Arc<BTreeSet<String>>,
+    assumptions: Set<Arc<str>>,
+}
+
+/// A small sorted set that is shared; nothing is allocated for the empty one.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Set<T>(Option<Arc<[T]>>);
+
+impl<T> Default for Set<T> {
+    fn default() -> Set<T> {
+        Set(None)
+    }
+}
+
+impl<T: Ord + Clone> Set<T> {
+    fn one(item: T) -> Set<T> {
+        Set(Some(Arc::new([item])))
+    }
+
+    fn items(&self) -> &[T] {
+        self.0.as_deref().unwrap_or_default()
+    }
+
+    /// Adds the items of `other`, in their order, until the set has `most`.
+    fn join(&mut self, other: &Set<T>, most: usize) {
+        let (Some(own), Some(more)) = (&self.0, &other.0) else {
+            if self.0.is_none() {
+                self.0 = other.0.clone();
+            }
+            return;
+        };
+        let has = |item: &&T| own.binary_search(item).is_ok();
+        if Arc::ptr_eq(own, more) || own.len() >= most || more.iter().all(|item| has(&item)) {
+            return;
+        }
+        let fresh = more.iter().filter(|item| !has(item)).take(most - own.len());
+        let mut all: Vec<T> = own.iter().chain(fresh).cloned().collect();
+        all.sort();
+        self.0 = Some(all.into());
+    }
 }
 
 /// Spans are an aid to the reader; past this number further ones are left out. Assumptions never are.
@@ -22,37 +59,30 @@ impl Because {
         Because::default()
     }
 
-    pub fn at(span: Span, text: impl Into<String>) -> Because {
-        let text: String = text.into();
-        Because { spans: Arc::new(BTreeSet::from([(span, text.into())])), ..Because::default() }
+    pub fn at(span: Span, text: impl Into<Arc<str>>) -> Because {
+        Because { spans: Set::one((span, text.into())), ..Because::default() }
     }
 
-    pub fn assuming(id: impl Into<String>) -> Because {
-        Because { assumptions: Arc::new(BTreeSet::from([id.into()])), ..Because::default() }
+    pub fn assuming(id: impl Into<Arc<str>>) -> Because {
+        Because { assumptions: Set::one(id.into()), ..Because::default() }
     }
 
     pub fn join(&mut self, other: &Because) {
-        if self.spans.is_empty() {
-            self.spans = other.spans.clone();
-        } else if self.spans.len() < MAX_SPANS && !other.spans.is_subset(&self.spans) {
-            let spans = Arc::make_mut(&mut self.spans);
-            for s in other.spans.iter() {
-                if spans.len() >= MAX_SPANS {
-                    break;
-                }
-                spans.insert(s.clone());
-            }
-        }
-        if self.assumptions.is_empty() {
-            self.assumptions = other.assumptions.clone();
-        } else if !other.assumptions.is_subset(&self.assumptions) {
-            Arc::make_mut(&mut self.assumptions).extend(other.assumptions.iter().cloned());
-        }
+        self.spans.join(&other.spans, MAX_SPANS);
+        self.assumptions.join(&other.assumptions, usize::MAX);
+    }
+
+    pub fn spans(&self) -> &[(Span, Arc<str>)] {
+        self.spans.items()
+    }
+
+    pub fn assumptions(&self) -> &[Arc<str>] {
+        self.assumptions.items()
     }
 
     /// The places with their remarks, as a list.
     pub fn places(&self) -> Vec<(Span, String)> {
-        self.spans.iter().map(|(s, text)| (*s, text.to_string())).collect()
+        self.spans().iter().map(|(s, text)| (*s, text.to_string())).collect()
     }
 
     pub fn and(mut self, other: &Because) -> Because {
@@ -62,7 +92,7 @@ impl Because {
 
     /// The ids that keep a verdict from being proved.
     pub fn contract_assumptions(&self) -> Vec<&str> {
-        self.assumptions.iter().map(String::as_str).filter(|id| !crate::contract::is_standing(id)).collect()
+        self.assumptions().iter().map(|id| &**id).filter(|id| !crate::contract::is_standing(id)).collect()
     }
 }
 

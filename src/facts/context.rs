@@ -229,7 +229,7 @@ fn instantiate(
             if let Some((v, why)) = constant(program.unit(unit), macros.get(unit as usize), text) {
                 c.because.join(&why);
                 c.values.insert(p.name.clone(), v);
-                let atom = Poly::atom(Atom::Name(p.name.clone()));
+                let atom = Poly::atom(Atom::Name(p.name.as_str().into()));
                 let because = c.because.clone();
                 atom.offset(-v).into_iter().for_each(|p| c.known.assume_zero(p, because.clone()));
             }

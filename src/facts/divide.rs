@@ -1,7 +1,7 @@
 //! Divisibility of polynomials, from congruences of atoms and of whole expressions.
 
 use super::because::Because;
-use super::poly::{Atom, Poly, gcd};
+use super::poly::{Atom, Poly, Quotient, gcd};
 use super::range::{Congruence, Known};
 
 impl Known {
@@ -37,7 +37,7 @@ impl Known {
             let Some((modulus, residue, why)) = self.atom_residue(&atom, divisor) else { continue };
             // atom = modulus * fresh + residue. Only what the modulus leaves of the divisor matters, so the fresh part
             // is named after the atom and cannot be confused with another.
-            let fresh = Poly::atom(Atom::Fun("part".into(), vec![Poly::atom(atom.clone()), Poly::constant(modulus)]));
+            let fresh = Poly::atom(Atom::fun("part", vec![Poly::atom(atom.clone()), Poly::constant(modulus)]));
             let value = fresh.scale(modulus)?.offset(residue)?;
             reduced = substitute_factor(&reduced, &atom, &value)?;
             because.join(&why);
@@ -73,10 +73,8 @@ impl Known {
         }
         let mut current = poly.clone();
         for _ in 0..4 {
-            let wrapped = current.factors().into_iter().find_map(|a| match &a {
-                Atom::Fun(name, args) if name == "wrap.u32" => args.first().cloned().map(|inner| (a.clone(), inner)),
-                _ => None,
-            });
+            let inner = |a: &Atom| a.args_of("wrap.u32")?.first().cloned();
+            let wrapped = current.factors().into_iter().find_map(|a| inner(&a).map(|inner| (a, inner)));
             let Some((atom, inner)) = wrapped else { break };
             current = substitute_factor(&current, &atom, &inner)?;
         }
@@ -85,7 +83,8 @@ impl Known {
 
     /// A modulus and residue known for one atom, the most useful for `divisor`.
     pub(super) fn atom_residue(&self, atom: &Atom, divisor: i128) -> Option<(i128, i128, Because)> {
-        let (range, why) = self.atom_range(atom);
+        let mut why = Because::nothing();
+        let range = self.atom_range(atom, &mut why);
         if let (Some(lo), Some(hi)) = (range.lo, range.hi)
             && lo == hi
         {
@@ -161,9 +160,7 @@ fn cancel(poly: &Poly, known: &Congruence, divisor: i128) -> Option<Poly> {
 pub(super) fn as_congruence(poly: &Poly) -> Option<(Poly, i128, i128)> {
     // n % d as C has it, where the sign of n is not known: zero in both senses at once, any other remainder is not.
     for sign in [1, -1] {
-        if let Some(Atom::Fun(name, args)) = poly.scale(sign)?.as_atom()
-            && name == "rem"
-            && let [inner, d] = args.as_slice()
+        if let Some([inner, d]) = poly.scale(sign)?.as_atom().and_then(|a| a.args_of("rem"))
             && let Some(d) = d.as_constant().filter(|d| *d > 0)
         {
             return Some((inner.clone(), d, 0));
@@ -172,13 +169,14 @@ pub(super) fn as_congruence(poly: &Poly) -> Option<(Poly, i128, i128)> {
     for sign in [1, -1] {
         let p = poly.scale(sign)?;
         for atom in p.factors() {
-            let Atom::Div(inner, d) = &atom else { continue };
+            let Atom::Div(q) = &atom else { continue };
+            let Quotient { inner, divisor: d } = &**q;
             if p.coefficient(&atom)?.as_constant()? != -*d {
                 continue;
             }
             let rest = p.add(&Poly::atom(atom.clone()).scale(*d)?)?.sub(inner)?;
             if let Some(r) = rest.as_constant() {
-                return Some(((**inner).clone(), *d, (-r).rem_euclid(*d)));
+                return Some((inner.clone(), *d, (-r).rem_euclid(*d)));
             }
         }
     }
@@ -191,9 +189,7 @@ pub(super) fn remainder_is(poly: &Poly) -> Option<(Poly, i128, i128)> {
         let p = poly.scale(sign)?;
         let c = p.constant_term();
         let rest = p.offset(c.checked_neg()?)?;
-        if let Some(Atom::Fun(name, args)) = rest.as_atom()
-            && name == "rem"
-            && let [inner, d] = args.as_slice()
+        if let Some([inner, d]) = rest.as_atom().and_then(|a| a.args_of("rem"))
             && let Some(d) = d.as_constant().filter(|d| *d > 0)
         {
             return Some((inner.clone(), d, c.checked_neg()?.rem_euclid(d)));

@@ -22,9 +22,10 @@ impl Walker<'_> {
         let value = self.eval_inner(id);
         self.depth -= 1;
         if self.quiet == 0 {
-            self.out.values.insert(id, (value.clone(), self.known.clone()));
             let place = self.place();
-            self.out.places.insert(id, place);
+            if let Some(slot) = self.out.evaluated.get_mut(id.0 as usize) {
+                *slot = Some((value.clone(), place));
+            }
         }
         value
     }
@@ -256,7 +257,7 @@ impl Walker<'_> {
         self.conditions.push((span, Some(left)));
         let outside = self.divergent.clone();
         if !l.uniform {
-            self.divergent.get_or_insert((span, "threads of one block may differ on this condition".into()));
+            self.divergent.get_or_insert((span, "threads of one block may differ on this condition"));
         }
         self.assume(&l, op == BinaryOp::Or, span);
         let r = self.truth(right);
@@ -311,7 +312,7 @@ impl Walker<'_> {
         let outside = self.divergent.clone();
         self.conditions.push((span, Some(condition)));
         if !t.uniform {
-            self.divergent.get_or_insert((span, "threads of one block may differ on this condition".into()));
+            self.divergent.get_or_insert((span, "threads of one block may differ on this condition"));
         }
         self.assume(&t, false, span);
         let a = self.eval(then);

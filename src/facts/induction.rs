@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use super::because::Because;
 use super::effects::Writes;
+use super::env::Env;
 use super::poly::{Atom, Poly};
 use super::value::{IntValue, PointerValue, Value, common, type_range};
-use super::walk::{Env, Walker, is_thread_stride, scalar_of};
+use super::walk::{Walker, is_thread_stride, scalar_of};
 use crate::ir::*;
 
 impl<'a> Walker<'a> {

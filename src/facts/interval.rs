@@ -54,6 +54,12 @@ impl Interval {
         }
     }
 
+    /// All quotients by a positive divisor, rounded towards minus infinity.
+    pub fn floor_div(self, divisor: i128) -> Interval {
+        let divide = |v: i128| v.checked_div_euclid(divisor);
+        Interval { lo: self.lo.and_then(divide), hi: self.hi.and_then(divide) }
+    }
+
     /// All products of a value of each.
     pub fn product(self, other: Interval) -> Interval {
         if let (Some(a), Some(b), Some(c), Some(d)) = (self.lo, self.hi, other.lo, other.hi) {

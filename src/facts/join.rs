@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::because::Because;
+use super::env::Env;
 use super::interval::Interval;
 use super::poly::Poly;
 use super::range::Known;
 use super::value::{Formula, IntValue, Truth, Value};
-use super::walk::{Env, Snapshot, Walker, add_because, same};
+use super::walk::{Snapshot, Walker, add_because, same};
 use crate::ir::*;
 use crate::source::Span;
 
@@ -19,7 +20,7 @@ impl<'a> Walker<'a> {
         let start = self.snapshot();
         self.conditions.push((span, Some(condition)));
         if !truth.uniform && self.divergent.is_none() {
-            self.divergent = Some((span, "threads of one block may differ on this condition".into()));
+            self.divergent = Some((span, "threads of one block may differ on this condition"));
         }
         self.assume(&truth, false, span);
         self.block(then);
@@ -31,7 +32,7 @@ impl<'a> Walker<'a> {
         }
         let second = self.snapshot();
         self.conditions.pop();
-        self.divergent = start.divergent.clone();
+        self.divergent = start.divergent;
         self.join(&start, &[first, second], truth.uniform);
     }
 
@@ -64,7 +65,7 @@ impl<'a> Walker<'a> {
         let start = self.snapshot();
         self.conditions.push((span, None));
         if !uniform && self.divergent.is_none() {
-            self.divergent = Some((span, "threads of one block may take different cases".into()));
+            self.divergent = Some((span, "threads of one block may take different cases"));
         }
         for s in &body.stmts {
             // Control may enter at any label.
@@ -79,12 +80,7 @@ impl<'a> Walker<'a> {
     }
 
     pub(super) fn snapshot(&self) -> Snapshot {
-        Snapshot {
-            env: self.env.clone(),
-            known: self.known.clone(),
-            dead: self.dead,
-            divergent: self.divergent.clone(),
-        }
+        Snapshot { env: self.env.clone(), known: self.known.clone(), dead: self.dead, divergent: self.divergent }
     }
 
     pub(super) fn restore(&mut self, s: &Snapshot, keep_divergence: bool) {
@@ -92,7 +88,7 @@ impl<'a> Walker<'a> {
         self.known = s.known.clone();
         self.dead = s.dead;
         if keep_divergence {
-            self.divergent = s.divergent.clone();
+            self.divergent = s.divergent;
         }
     }
 
@@ -112,8 +108,12 @@ impl<'a> Walker<'a> {
             [first, rest @ ..] => {
                 self.known = start.known.clone();
                 self.dead = start.dead;
-                let vars: BTreeSet<VarId> = live.iter().flat_map(|e| e.env.keys().copied()).collect();
-                let mut env = Env::new();
+                if rest.iter().all(|e| e.env.is_shared_with(&first.env)) {
+                    self.env = first.env.clone();
+                    return;
+                }
+                let vars: BTreeSet<VarId> = live.iter().flat_map(|e| e.env.vars()).collect();
+                let mut env = Env::default();
                 for v in vars {
                     let values: Vec<Option<&Value>> = live.iter().map(|e| e.env.get(&v)).collect();
                     let Some(Some(value)) = values.first() else { continue };
@@ -130,7 +130,6 @@ impl<'a> Walker<'a> {
                         env.insert(v, joined);
                     }
                 }
-                let _ = first;
                 self.env = env;
             }
         }

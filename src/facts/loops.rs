@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use super::because::Because;
 use super::effects::Writes;
-use super::state::{EventKind, LoopState};
+use super::env::Env;
+use super::state::{Divergence, EventKind, LoopState};
 use super::value::{IntValue, Value};
-use super::walk::{Env, MAX_DEPTH, Walker, leaves};
+use super::walk::{MAX_DEPTH, Walker, leaves};
 use crate::ir::*;
 use crate::source::Span;
 
@@ -18,7 +19,7 @@ impl<'a> Walker<'a> {
         let start = self.snapshot();
         self.event(EventKind::Anything, span);
         self.loops.push(id);
-        self.divergent.get_or_insert((span, "how often this loop runs is not known".into()));
+        self.divergent.get_or_insert((span, "how often this loop runs is not known"));
         self.block(body);
         self.loops.pop();
         self.restore(&start, true);
@@ -48,9 +49,9 @@ impl<'a> Walker<'a> {
         self.loops.push(id);
         let first_event = self.seq;
         let first = if is_do { None } else { condition.map(|c| (self.truth(c), c)) };
-        let mut divergent = self.divergent.clone().or_else(|| self.returned.clone());
-        let split = |span: Span, text: &str, d: &mut Option<(Span, String)>| {
-            d.get_or_insert((span, text.to_owned()));
+        let mut divergent = self.divergent.or(self.returned);
+        let split = |span: Span, text: &'static str, d: &mut Option<Divergence>| {
+            d.get_or_insert((span, text));
         };
         match (&first, condition) {
             (Some((t, c)), _) if !t.uniform => {
@@ -69,7 +70,7 @@ impl<'a> Walker<'a> {
             };
             split(*span, text, &mut divergent);
         }
-        self.divergent = divergent.clone();
+        self.divergent = divergent;
         if let Some((t, c)) = &first {
             let span = self.f.expr(*c).span;
             self.assume(t, false, span);

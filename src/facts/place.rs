@@ -227,7 +227,7 @@ impl Walker<'_> {
             }
             Type::Param(name) => match self.context.types.get(name) {
                 Some(bytes) => Some(Poly::constant(i128::from(*bytes))),
-                None => Some(Poly::atom(Atom::Name(format!("sizeof({name})")))),
+                None => Some(Poly::atom(Atom::Name(format!("sizeof({name})").into()))),
             },
             other => match (other.bytes(), scalar_of(other)) {
                 (Some(b), _) => Some(Poly::constant(i128::from(b))),
@@ -279,7 +279,7 @@ impl Walker<'_> {
             let untouched =
                 var.kind == VarKind::Param && f.is_kernel() && !self.escaped.contains(v) && !self.is_assigned(*v);
             if untouched && matches!(var.ty, Type::Named(_)) {
-                let atom = Atom::Fun(format!("member.{name}"), vec![Poly::atom(Atom::Param(*v))]);
+                let atom = Atom::fun(format!("member.{name}"), vec![Poly::atom(Atom::Param(*v))]);
                 return match scalar_of(&expr.ty) {
                     Some(s) if s.is_integer() => {
                         Arc::make_mut(&mut self.known).bound(atom.clone(), type_range(s), Because::nothing());
@@ -305,12 +305,6 @@ impl Walker<'_> {
     }
 
     pub(super) fn is_assigned(&self, v: VarId) -> bool {
-        self.f.exprs.iter().any(|e| match &e.kind {
-            ExprKind::Assign { target, .. } | ExprKind::Increment { target, .. } => {
-                matches!(root(self.f, *target), Root::Var(w, _) if w == v)
-            }
-            ExprKind::Call { receiver: Some(r), .. } => matches!(root(self.f, *r), Root::Var(w, _) if w == v),
-            _ => false,
-        })
+        self.assigned.contains(&v)
     }
 }

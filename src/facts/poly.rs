@@ -3,10 +3,13 @@
 //! A polynomial stands for a mathematical integer. Every operation that would overflow or grow past a limit gives
 //! `None`, which callers turn into "unknown".
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::ir::{Axis, LoopId, VarId};
+use smallvec::{SmallVec, smallvec};
+
+use crate::ir::{Axis, LoopId, Scalar, VarId};
 
 /// A value that does not change once it exists. Variables appear through their versions, so that an atom never means
 /// two things.
@@ -20,42 +23,102 @@ pub enum Atom {
     Iter(LoopId),
     /// The value with which a parameter enters.
     Param(VarId),
-    /// A value of a mutable variable that has no better description.
-    Version(VarId, u32),
+    /// A value of a mutable variable that has no better description, and the type that holds it.
+    Version(VarId, u32, Scalar),
     /// A template value or a constant that is not known here.
-    Name(String),
+    Name(Arc<str>),
     /// The address of a root (pointer parameter, array) as an integer.
     Address(VarId),
-    /// Quotient rounded towards minus infinity; the divisor is positive.
-    Div(Box<Poly>, i128),
-    /// A pure function of its arguments that is not interpreted.
-    Fun(String, Vec<Poly>),
-    /// The result of one evaluation of something that is not modelled.
-    Opaque(u32),
+    Div(Arc<Quotient>),
+    Fun(Arc<Apply>),
+    /// The result of one evaluation of something that is not modelled, and its type.
+    Opaque(u32, Scalar),
+}
+
+/// `inner / divisor` rounded towards minus infinity; the divisor is positive.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Quotient {
+    pub inner: Poly,
+    pub divisor: i128,
+}
+
+/// A pure function that is not interpreted, of its arguments.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Apply {
+    pub name: String,
+    pub args: Vec<Poly>,
+}
+
+impl Atom {
+    pub fn div(inner: Poly, divisor: i128) -> Atom {
+        Atom::Div(Arc::new(Quotient { inner, divisor }))
+    }
+
+    pub fn fun(name: impl Into<String>, args: Vec<Poly>) -> Atom {
+        Atom::Fun(Arc::new(Apply { name: name.into(), args }))
+    }
+
+    /// The arguments, where the atom is the function `name`.
+    pub fn args_of(&self, name: &str) -> Option<&[Poly]> {
+        match self {
+            Atom::Fun(call) if call.name == name => Some(&call.args),
+            _ => None,
+        }
+    }
+
+    /// Whether `other` is this atom or stands in it.
+    fn mentions(&self, other: &Atom) -> bool {
+        self == other
+            || match self {
+                Atom::Div(q) => q.inner.mentions(other),
+                Atom::Fun(call) => call.args.iter().any(|a| a.mentions(other)),
+                _ => false,
+            }
+    }
 }
 
 const MAX_TERMS: usize = 96;
 const MAX_DEGREE: usize = 6;
 const MAX_NESTING: usize = 8;
 
-/// A sum of products; no stored coefficient is zero, the atoms of a product are sorted.
+/// A product of atoms, sorted; the empty one is 1.
+type Product = SmallVec<[Atom; 2]>;
+
+type Term = (Product, i128);
+
+/// A sum of products; no stored coefficient is zero, the products are sorted and distinct.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Poly {
     /// Shared, for facts are copied far more often than they change.
-    terms: Arc<BTreeMap<Vec<Atom>, i128>>,
+    terms: Arc<[Term]>,
 }
 
 impl Poly {
     pub fn constant(value: i128) -> Poly {
-        let mut terms = BTreeMap::new();
-        if value != 0 {
-            terms.insert(vec![], value);
-        }
-        Poly { terms: Arc::new(terms) }
+        if value == 0 { Poly::default() } else { Poly { terms: Arc::new([(Product::new(), value)]) } }
     }
 
     pub fn atom(atom: Atom) -> Poly {
-        Poly { terms: Arc::new(BTreeMap::from([(vec![atom], 1)])) }
+        Poly { terms: Arc::new([(smallvec![atom], 1)]) }
+    }
+
+    /// From terms whose products are sorted and distinct.
+    fn from_sorted(terms: Vec<Term>) -> Poly {
+        Poly { terms: terms.into() }
+    }
+
+    /// From products in any order; `None` where a coefficient overflows.
+    fn from_products(mut products: Vec<Term>) -> Option<Poly> {
+        products.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut terms: Vec<Term> = Vec::with_capacity(products.len());
+        for (m, c) in products {
+            match terms.last_mut() {
+                Some((last, sum)) if *last == m => *sum = sum.checked_add(c)?,
+                _ => terms.push((m, c)),
+            }
+        }
+        terms.retain(|(_, c)| *c != 0);
+        (terms.len() <= MAX_TERMS).then(|| Poly::from_sorted(terms))
     }
 
     pub fn zero() -> Poly {
@@ -71,46 +134,70 @@ impl Poly {
     }
 
     pub fn as_constant(&self) -> Option<i128> {
-        match self.terms.len() {
-            0 => Some(0),
-            1 => self.terms.get(&vec![]).copied(),
+        match &*self.terms {
+            [] => Some(0),
+            [(m, c)] if m.is_empty() => Some(*c),
             _ => None,
         }
     }
 
     /// The atom, where the polynomial is nothing else.
     pub fn as_atom(&self) -> Option<&Atom> {
-        match self.terms.iter().next() {
-            Some((m, 1)) if self.terms.len() == 1 && m.len() == 1 => m.first(),
+        match &*self.terms {
+            [(m, 1)] if m.len() == 1 => m.first(),
             _ => None,
         }
     }
 
+    /// The coefficient of the empty product, which stands first.
     pub fn constant_term(&self) -> i128 {
-        self.terms.get(&vec![]).copied().unwrap_or(0)
+        self.terms.first().filter(|(m, _)| m.is_empty()).map_or(0, |(_, c)| *c)
+    }
+
+    /// The coefficient of a product of sorted atoms; 0 where it does not occur.
+    pub fn coefficient_of(&self, product: &[Atom]) -> i128 {
+        let at = self.terms.binary_search_by(|(m, _)| m.as_slice().cmp(product));
+        at.ok().and_then(|i| self.terms.get(i)).map_or(0, |(_, c)| *c)
+    }
+
+    /// `self + factor * other`.
+    fn add_scaled(&self, other: &Poly, factor: i128) -> Option<Poly> {
+        if other.is_zero() || factor == 0 {
+            return Some(self.clone());
+        }
+        let (mut a, mut b) = (self.terms.iter().peekable(), other.terms.iter().peekable());
+        let mut terms: Vec<Term> = Vec::with_capacity(self.terms.len() + other.terms.len());
+        loop {
+            let order = match (a.peek(), b.peek()) {
+                (None, None) => break,
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some((m, _)), Some((n, _))) => m.cmp(n),
+            };
+            let left = if order == Ordering::Greater { None } else { a.next() };
+            let right = if order == Ordering::Less { None } else { b.next() };
+            let add = right.map_or(Some(0), |(_, c)| c.checked_mul(factor))?;
+            let sum = left.map_or(0, |(_, c)| *c).checked_add(add)?;
+            if let Some((m, _)) = left.or(right).filter(|_| sum != 0) {
+                terms.push((m.clone(), sum));
+            }
+        }
+        (terms.len() <= MAX_TERMS).then(|| Poly::from_sorted(terms))
     }
 
     pub fn add(&self, other: &Poly) -> Option<Poly> {
-        let mut terms = BTreeMap::clone(&self.terms);
-        for (m, c) in other.terms.iter() {
-            let sum = terms.get(m).copied().unwrap_or(0).checked_add(*c)?;
-            if sum == 0 {
-                terms.remove(m);
-            } else {
-                terms.insert(m.clone(), sum);
-            }
-        }
-        (terms.len() <= MAX_TERMS).then_some(Poly { terms: Arc::new(terms) })
+        if self.is_zero() { Some(other.clone()) } else { self.add_scaled(other, 1) }
     }
 
     pub fn scale(&self, factor: i128) -> Option<Poly> {
-        let mut terms = BTreeMap::new();
-        if factor != 0 {
-            for (m, c) in self.terms.iter() {
-                terms.insert(m.clone(), c.checked_mul(factor)?);
+        match factor {
+            0 => Some(Poly::zero()),
+            1 => Some(self.clone()),
+            _ => {
+                let scaled = self.terms.iter().map(|(m, c)| Some((m.clone(), c.checked_mul(factor)?)));
+                Some(Poly::from_sorted(scaled.collect::<Option<Vec<Term>>>()?))
             }
         }
-        Some(Poly { terms: Arc::new(terms) })
     }
 
     pub fn neg(&self) -> Option<Poly> {
@@ -118,7 +205,7 @@ impl Poly {
     }
 
     pub fn sub(&self, other: &Poly) -> Option<Poly> {
-        self.add(&other.neg()?)
+        self.add_scaled(other, -1)
     }
 
     pub fn offset(&self, by: i128) -> Option<Poly> {
@@ -126,10 +213,15 @@ impl Poly {
     }
 
     pub fn mul(&self, other: &Poly) -> Option<Poly> {
+        match (self.as_constant(), other.as_constant()) {
+            (Some(c), _) => return other.scale(c),
+            (_, Some(c)) => return self.scale(c),
+            _ => {}
+        }
         if self.terms.len().saturating_mul(other.terms.len()) > 4 * MAX_TERMS {
             return None;
         }
-        let mut sum = Poly::zero();
+        let mut products = Vec::with_capacity(self.terms.len() * other.terms.len());
         for (m, c) in self.terms.iter() {
             for (n, d) in other.terms.iter() {
                 let mut product = m.clone();
@@ -138,10 +230,10 @@ impl Poly {
                 if product.len() > MAX_DEGREE {
                     return None;
                 }
-                sum = sum.add(&Poly { terms: Arc::new(BTreeMap::from([(product, c.checked_mul(*d)?)])) })?;
+                products.push((product, c.checked_mul(*d)?));
             }
         }
-        Some(sum)
+        Poly::from_products(products)
     }
 
     /// `floor(self / divisor)` for a positive divisor; whole multiples leave the quotient.
@@ -149,21 +241,21 @@ impl Poly {
         if divisor <= 0 {
             return None;
         }
-        let (mut whole, mut rest) = (BTreeMap::new(), BTreeMap::new());
+        let (mut whole, mut rest) = (vec![], vec![]);
         for (m, c) in self.terms.iter() {
             let (q, r) = (c.div_euclid(divisor), c.rem_euclid(divisor));
             if q != 0 {
-                whole.insert(m.clone(), q);
+                whole.push((m.clone(), q));
             }
             if r != 0 {
-                rest.insert(m.clone(), r);
+                rest.push((m.clone(), r));
             }
         }
-        let (whole, rest) = (Poly { terms: Arc::new(whole) }, Poly { terms: Arc::new(rest) });
+        let (whole, rest) = (Poly::from_sorted(whole), Poly::from_sorted(rest));
         match rest.as_constant() {
             Some(r) if r < divisor => Some(whole),
             _ if rest.nesting() >= MAX_NESTING => None,
-            _ => whole.add(&Poly::atom(Atom::Div(Box::new(rest), divisor))),
+            _ => whole.add(&Poly::atom(Atom::div(rest, divisor))),
         }
     }
 
@@ -174,16 +266,26 @@ impl Poly {
 
     pub fn nesting(&self) -> usize {
         let of = |a: &Atom| match a {
-            Atom::Div(p, _) => 1 + p.nesting(),
-            Atom::Fun(_, args) => 1 + args.iter().map(Poly::nesting).max().unwrap_or(0),
+            Atom::Div(q) => 1 + q.inner.nesting(),
+            Atom::Fun(call) => 1 + call.args.iter().map(Poly::nesting).max().unwrap_or(0),
             _ => 0,
         };
-        self.terms.keys().flatten().map(of).max().unwrap_or(0)
+        self.terms.iter().flat_map(|(m, _)| m).map(of).max().unwrap_or(0)
     }
 
     /// Atoms that appear as factors, not those inside quotients and functions.
     pub fn factors(&self) -> BTreeSet<Atom> {
-        self.terms.keys().flatten().cloned().collect()
+        self.terms.iter().flat_map(|(m, _)| m).cloned().collect()
+    }
+
+    /// The quotients that appear as factors.
+    pub fn quotient_factors(&self) -> impl Iterator<Item = Atom> {
+        let all = self.terms.iter().flat_map(|(m, _)| m);
+        all.filter(|a| matches!(a, Atom::Div(_))).cloned()
+    }
+
+    pub fn has_quotient_factor(&self) -> bool {
+        self.quotient_factors().next().is_some()
     }
 
     /// Every atom at any depth.
@@ -194,43 +296,53 @@ impl Poly {
     }
 
     fn collect(&self, into: &mut BTreeSet<Atom>) {
-        for atom in self.terms.keys().flatten() {
+        for atom in self.terms.iter().flat_map(|(m, _)| m) {
             if into.insert(atom.clone()) {
                 match atom {
-                    Atom::Div(p, _) => p.collect(into),
-                    Atom::Fun(_, args) => args.iter().for_each(|a| a.collect(into)),
+                    Atom::Div(q) => q.inner.collect(into),
+                    Atom::Fun(call) => call.args.iter().for_each(|a| a.collect(into)),
                     _ => {}
                 }
             }
         }
     }
 
+    /// Whether `test` holds for every atom at any depth.
+    pub fn all_atoms(&self, test: &impl Fn(&Atom) -> bool) -> bool {
+        self.terms.iter().flat_map(|(m, _)| m).all(|a| {
+            test(a)
+                && match a {
+                    Atom::Div(q) => q.inner.all_atoms(test),
+                    Atom::Fun(call) => call.args.iter().all(|p| p.all_atoms(test)),
+                    _ => true,
+                }
+        })
+    }
+
     pub fn mentions(&self, atom: &Atom) -> bool {
-        self.atoms().contains(atom)
+        self.terms.iter().flat_map(|(m, _)| m).any(|a| a.mentions(atom))
     }
 
     /// What multiplies `atom`, where the polynomial is linear in it and `atom` stands in no quotient or function.
     pub fn coefficient(&self, atom: &Atom) -> Option<Poly> {
-        let mut found = Poly::zero();
+        let mut found = vec![];
         for (m, c) in self.terms.iter() {
-            let (mut rest, mut times) = (vec![], 0);
+            let mut rest = Product::new();
             for a in m {
-                if a == atom {
-                    times += 1;
-                } else {
-                    if Poly::atom(a.clone()).mentions(atom) {
+                if a != atom {
+                    if a.mentions(atom) {
                         return None;
                     }
                     rest.push(a.clone());
                 }
             }
-            match times {
+            match m.len() - rest.len() {
                 0 => {}
-                1 => found = found.add(&Poly { terms: Arc::new(BTreeMap::from([(rest, *c)])) })?,
+                1 => found.push((rest, *c)),
                 _ => return None,
             }
         }
-        Some(found)
+        Poly::from_products(found)
     }
 
     /// Replaces `atom` everywhere, also inside quotients and functions.
@@ -246,10 +358,10 @@ impl Poly {
             for a in m {
                 let factor = match (map(a), a) {
                     (Some(p), _) => p,
-                    (None, Atom::Div(p, d)) => p.map_atoms(map)?.div_floor(*d)?,
-                    (None, Atom::Fun(name, args)) => {
-                        let args = args.iter().map(|p| p.map_atoms(map)).collect::<Option<Vec<_>>>()?;
-                        function(name, args)?
+                    (None, Atom::Div(q)) => q.inner.map_atoms(map)?.div_floor(q.divisor)?,
+                    (None, Atom::Fun(call)) => {
+                        let args = call.args.iter().map(|p| p.map_atoms(map)).collect::<Option<Vec<_>>>()?;
+                        function(&call.name, args)?
                     }
                     (None, other) => Poly::atom(other.clone()),
                 };
@@ -262,7 +374,7 @@ impl Poly {
 
     /// Greatest common divisor of all coefficients; 0 for the zero polynomial.
     pub fn content(&self) -> i128 {
-        self.terms.values().fold(0, |g, c| gcd(g, *c))
+        self.terms.iter().fold(0, |g, (_, c)| gcd(g, *c))
     }
 
     /// `self / divisor`, where every coefficient is a multiple of it.
@@ -270,26 +382,21 @@ impl Poly {
         if divisor == 0 {
             return None;
         }
-        let mut terms = BTreeMap::new();
-        for (m, c) in self.terms.iter() {
-            if c.checked_rem(divisor)? != 0 {
-                return None;
-            }
-            terms.insert(m.clone(), c.checked_div(divisor)?);
-        }
-        Some(Poly { terms: Arc::new(terms) })
+        let divided = self.terms.iter().map(|(m, c)| {
+            let whole = c.checked_rem(divisor)? == 0;
+            Some((m.clone(), c.checked_div(divisor).filter(|_| whole)?))
+        });
+        Some(Poly::from_sorted(divided.collect::<Option<Vec<Term>>>()?))
     }
 
     /// `self / atom`, where every product contains it.
     pub fn exact_div_atom(&self, atom: &Atom) -> Option<Poly> {
-        let mut terms = BTreeMap::new();
-        for (m, c) in self.terms.iter() {
-            let at = m.iter().position(|a| a == atom)?;
+        let divided = self.terms.iter().map(|(m, c)| {
             let mut rest = m.clone();
-            rest.remove(at);
-            terms.insert(rest, *c);
-        }
-        Some(Poly { terms: Arc::new(terms) })
+            rest.remove(m.iter().position(|a| a == atom)?);
+            Some((rest, *c))
+        });
+        Poly::from_products(divided.collect::<Option<Vec<Term>>>()?)
     }
 
     /// The text of the polynomial, with `name` for atoms that stand for variables.
@@ -334,7 +441,7 @@ pub fn function(name: &str, args: Vec<Poly>) -> Option<Poly> {
     if args.iter().any(|a| a.nesting() >= MAX_NESTING) {
         return None;
     }
-    Some(Poly::atom(Atom::Fun(name.to_owned(), args)))
+    Some(Poly::atom(Atom::fun(name, args)))
 }
 
 pub fn gcd(a: i128, b: i128) -> i128 {

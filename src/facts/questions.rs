@@ -3,7 +3,7 @@
 use super::because::{Because, Fact};
 use super::poly::{Atom, Poly, function};
 use super::range::Known;
-use super::state::{AccessState, EventKind, LoopState};
+use super::state::{AccessState, Divergence, EventKind, LoopState};
 use super::value::{Formula, PointerValue};
 use super::{Facts, walk};
 use crate::ir::*;
@@ -112,7 +112,7 @@ impl<'a> Facts<'a> {
         let span = self.function.expr(surface.expr).span;
         let elements = match (&surface.ty, state.bytes) {
             (_, Some(w)) => bytes.value.exact_div(i128::from(w)),
-            (Type::Param(t), None) => bytes.value.exact_div_atom(&Atom::Name(format!("sizeof({t})"))),
+            (Type::Param(t), None) => bytes.value.exact_div_atom(&Atom::Name(format!("sizeof({t})").into())),
             _ => None,
         };
         match elements {
@@ -250,12 +250,12 @@ impl<'a> Facts<'a> {
     }
 
     /// Why not all threads of a block come to `place` together; `Ok` where they do.
-    pub fn together(&self, divergent: &Option<(Span, String)>) -> Result<Because, Missing> {
+    pub fn together(&self, divergent: &Option<Divergence>) -> Result<Because, Missing> {
         self.usable()?;
         match divergent {
             None => Ok(Because::nothing()),
             Some((span, why)) => Err(Missing::new("threads of one block may not all come here together")
-                .at(*span, why.clone())
+                .at(*span, *why)
                 .next("make the condition the same for the whole block, or move the exit below")),
         }
     }
@@ -280,15 +280,15 @@ impl<'a> Facts<'a> {
                 Some(i) => format!("iteration of `{}`", var(&i.var)),
                 None => "iteration".to_owned(),
             },
-            Atom::Param(v) | Atom::Version(v, _) => var(v),
-            Atom::Name(n) => n.clone(),
+            Atom::Param(v) | Atom::Version(v, ..) => var(v),
+            Atom::Name(n) => n.to_string(),
             Atom::Address(v) => format!("&{}", var(v)),
-            Atom::Div(p, d) => format!("({})/{d}", self.render(p)),
-            Atom::Fun(n, args) => {
-                let args: Vec<String> = args.iter().map(|a| self.render(a)).collect();
-                format!("{n}({})", args.join(", "))
+            Atom::Div(q) => format!("({})/{}", self.render(&q.inner), q.divisor),
+            Atom::Fun(call) => {
+                let args: Vec<String> = call.args.iter().map(|a| self.render(a)).collect();
+                format!("{}({})", call.name, args.join(", "))
             }
-            Atom::Opaque(_) => "a value that is not modelled".to_owned(),
+            Atom::Opaque(..) => "a value that is not modelled".to_owned(),
         }
     }
 
@@ -298,7 +298,7 @@ impl<'a> Facts<'a> {
 
     /// Whether all threads of a block have the same value.
     pub fn is_block_uniform(&self, poly: &Poly) -> bool {
-        poly.atoms().iter().all(|a| !matches!(a, Atom::Thread(_)) && !self.walked.varying.contains(a))
+        poly.all_atoms(&|a| !matches!(a, Atom::Thread(_)) && !self.walked.varying.contains(a))
     }
 
     pub fn scalar(&self, ty: &Type) -> Option<Scalar> {

@@ -1,14 +1,15 @@
 //! Intervals, and what is known of atoms on one path: bounds, inequalities and congruences with their reasons.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+use smallvec::SmallVec;
 
 use super::because::Because;
 use super::divide::{as_congruence, is_residue, remainder_is};
 use super::interval::Interval;
-use super::poly::{Atom, Poly};
-use super::value::Formula;
-use crate::ir::Axis;
+use super::poly::{Atom, Poly, Quotient};
+use super::value::{Formula, type_range};
 
 /// `poly` leaves `residue` when divided by `modulus`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,15 +37,14 @@ const SEARCH_DEPTH: u32 = 4;
 impl Known {
     /// States the range of an atom, narrowing what was known.
     pub fn bound(&mut self, atom: Atom, to: Interval, because: Because) {
-        if self.bounds.get(&atom).is_some_and(|(range, _)| range.meet(to) == *range) {
+        let before = self.bounds.get(&atom).map_or_else(|| type_of(&atom), |(range, _)| *range);
+        let met = before.meet(to);
+        if met == before {
             return;
         }
-        let entry = Arc::make_mut(&mut self.bounds).entry(atom).or_insert((Interval::ALL, Because::nothing()));
-        let met = entry.0.meet(to);
-        if met != entry.0 {
-            entry.0 = met;
-            entry.1.join(&because);
-        }
+        let entry = Arc::make_mut(&mut self.bounds).entry(atom).or_insert((before, Because::nothing()));
+        entry.0 = met;
+        entry.1.join(&because);
     }
 
     /// States `poly >= 0`.
@@ -56,33 +56,42 @@ impl Known {
         // Two rounds over all constraints carry a bound through a short chain.
         let constraints = self.nonneg.clone();
         for _ in 0..2 {
-            let before = self.bounds.clone();
-            constraints.iter().for_each(|(p, b)| self.narrow(p, b));
-            if Arc::ptr_eq(&before, &self.bounds) {
+            let changed = constraints.iter().fold(false, |changed, (p, b)| self.narrow(p, b) || changed);
+            if !changed {
                 break;
             }
         }
     }
 
-    pub(super) fn narrow(&mut self, poly: &Poly, because: &Because) {
-        for (m, c) in poly.terms() {
+    /// Bounds each atom of `poly >= 0` by the ranges of the others; whether that told something.
+    fn narrow(&mut self, poly: &Poly, because: &Because) -> bool {
+        let ranges = |known: &Known| -> SmallVec<[Interval; 6]> {
+            poly.terms().map(|(m, c)| known.range_of_product(m, &mut Unasked).times(c)).collect()
+        };
+        let mut terms = ranges(self);
+        let mut changed = false;
+        for (i, (m, c)) in poly.terms().enumerate() {
             let [atom] = m else { continue };
-            let Some(own) = Poly::atom(atom.clone()).scale(c) else { continue };
-            let Some(rest) = poly.sub(&own) else { continue };
+            let others = terms.iter().enumerate().filter(|(j, _)| *j != i);
+            let rest = others.fold(Interval::point(0), |sum, (_, r)| sum.plus(*r));
+            // c * atom >= -rest >= -range.hi
+            let Some(least) = rest.hi.and_then(i128::checked_neg) else { continue };
+            let Some(to) = at_least_divided(least, c) else { continue };
+            let now = self.bounds.get(atom).map_or_else(|| type_of(atom), |(range, _)| *range);
+            if now.meet(to) == now {
+                continue;
+            }
+            let Some(rest) = Poly::atom(atom.clone()).scale(c).and_then(|own| poly.sub(&own)) else { continue };
             if rest.mentions(atom) {
                 continue;
             }
-            let (range, why) = self.range_of_terms(&rest);
-            // c * atom >= -rest >= -range.hi
-            let Some(least) = range.hi.and_then(i128::checked_neg) else { continue };
-            let to = if c > 0 {
-                Interval { lo: Some(ceil_div(least, c)), hi: None }
-            } else {
-                let Some(top) = least.checked_neg() else { continue };
-                Interval { lo: None, hi: c.checked_neg().map(|d| top.div_euclid(d)) }
-            };
+            let mut why = Because::nothing();
+            self.range_of_terms(&rest, &mut why);
             self.bound(atom.clone(), to, why.and(because));
+            changed = true;
+            terms = ranges(self);
         }
+        changed
     }
 
     /// States `poly == 0`.
@@ -139,29 +148,26 @@ impl Known {
         single.or_else(|| self.choices.iter().find(|(parts, _)| parts.contains(&failed)).map(|(_, b)| b))
     }
 
-    pub(super) fn atom_range(&self, atom: &Atom) -> (Interval, Because) {
-        let (mut range, mut because) = self.bounds.get(atom).cloned().unwrap_or_default();
-        let own = match atom {
-            Atom::Iter(_) => Interval::at_least(0),
-            Atom::Div(inner, d) => {
-                let (r, b) = self.range(inner);
-                because.join(&b);
-                Interval { lo: r.lo.map(|v| v.div_euclid(*d)), hi: r.hi.map(|v| v.div_euclid(*d)) }
+    /// The values that an atom can take.
+    pub(super) fn atom_range(&self, atom: &Atom, why: &mut impl Reasons) -> Interval {
+        let range = match self.bounds.get(atom) {
+            Some((range, because)) => {
+                why.join(because);
+                *range
             }
-            Atom::Address(_) => Interval::new(0, i128::from(u64::MAX)),
-            Atom::Fun(name, args) => self.function_range(name, args, &mut because),
-            _ => Interval::ALL,
+            None => Interval::ALL,
         };
-        range = range.meet(own);
-        (range, because)
+        range.meet(match atom {
+            Atom::Iter(_) => Interval::at_least(0),
+            Atom::Div(q) => self.range_for(&q.inner, why).floor_div(q.divisor),
+            Atom::Address(_) => Interval::new(0, i128::from(u64::MAX)),
+            Atom::Fun(call) => self.function_range(&call.name, &call.args, why),
+            other => type_of(other),
+        })
     }
 
-    pub(super) fn function_range(&self, name: &str, args: &[Poly], because: &mut Because) -> Interval {
-        let mut of = |p: &Poly| {
-            let (r, b) = self.range(p);
-            because.join(&b);
-            r
-        };
+    fn function_range(&self, name: &str, args: &[Poly], why: &mut impl Reasons) -> Interval {
+        let mut of = |p: &Poly| self.range_for(p, why);
         match (name, args) {
             ("wrap.u32", _) => Interval::new(0, i128::from(u32::MAX)),
             ("min" | "max", [a, b]) => {
@@ -179,8 +185,9 @@ impl Known {
             }
             ("bit.and", [a, b]) => {
                 // A non-negative operand bounds the result.
-                let tops = [of(a), of(b)].into_iter().filter(|r| r.lo.is_some_and(|l| l >= 0)).collect::<Vec<_>>();
-                let hi = tops.iter().filter_map(|r| r.hi).min();
+                let positive = [of(a), of(b)].into_iter().filter(|r| r.lo.is_some_and(|l| l >= 0));
+                let tops: SmallVec<[Option<i128>; 2]> = positive.map(|r| r.hi).collect();
+                let hi = tops.iter().flatten().min().copied();
                 if tops.is_empty() { Interval::ALL } else { Interval { lo: Some(0), hi } }
             }
             ("bit.or" | "bit.xor", [a, b]) => match (of(a), of(b)) {
@@ -206,35 +213,46 @@ impl Known {
         }
     }
 
-    pub(super) fn range_of_terms(&self, poly: &Poly) -> (Interval, Because) {
-        let mut sum = Interval::point(0);
-        let mut because = Because::nothing();
-        for (m, c) in poly.terms() {
-            let mut product = Interval::point(1);
-            for (i, atom) in m.iter().enumerate() {
-                let (r, b) = self.atom_range(atom);
-                because.join(&b);
-                // An even power is no more than a product here; equal neighbours give a square, which is never negative.
-                product = product.product(r);
-                if i == 1 && m.len() == 2 && m[0] == m[1] {
-                    product = product.meet(Interval::at_least(0));
-                }
+    fn range_of_product(&self, m: &[Atom], why: &mut impl Reasons) -> Interval {
+        let mut product = Interval::point(1);
+        for (i, atom) in m.iter().enumerate() {
+            // An even power is no more than a product here; equal neighbours give a square, which is never negative.
+            product = product.product(self.atom_range(atom, why));
+            if i == 1 && m.len() == 2 && m[0] == m[1] {
+                product = product.meet(Interval::at_least(0));
             }
-            if !m.is_empty() && is_block_volume(m) {
-                product = product.meet(Interval::new(1, 1024));
-                because.join(&Because::assuming("standing:block-limit"));
-            }
-            sum = sum.plus(product.times(c));
         }
-        (sum, because)
+        if !m.is_empty() && is_block_volume(m) {
+            product = product.meet(Interval::new(1, 1024));
+            why.assuming("standing:block-limit");
+        }
+        product
+    }
+
+    fn range_of_terms(&self, poly: &Poly, why: &mut impl Reasons) -> Interval {
+        poly.terms().fold(Interval::point(0), |sum, (m, c)| sum.plus(self.range_of_product(m, why).times(c)))
     }
 
     /// The values that `poly` can take.
     pub fn range(&self, poly: &Poly) -> (Interval, Because) {
-        let (mut range, mut because) = self.range_of_terms(poly);
+        let mut why = Because::nothing();
+        (self.range_for(poly, &mut why), why)
+    }
+
+    /// The values that `poly` can take, for those who do not ask why.
+    pub fn interval(&self, poly: &Poly) -> Interval {
+        self.range_for(poly, &mut Unasked)
+    }
+
+    fn range_for<R: Reasons>(&self, poly: &Poly, why: &mut R) -> Interval {
+        let mut range = self.range_of_terms(poly, why);
+        if !poly.has_quotient_factor() {
+            return range;
+        }
         // inner - d * floor(inner / d) is within [0, d): tighter than term by term.
         for atom in poly.factors() {
-            let Atom::Div(inner, d) = &atom else { continue };
+            let Atom::Div(q) = &atom else { continue };
+            let Quotient { inner, divisor: d } = &**q;
             let Some(c) = poly.coefficient(&atom).and_then(|c| c.as_constant()) else { continue };
             if c.checked_rem(*d) != Some(0) {
                 continue;
@@ -246,63 +264,22 @@ impl Known {
                 .and_then(|remainder| remainder.scale(times))
                 .and_then(|part| poly.sub(&part));
             if let Some(rest) = rest {
-                let (r, b) = self.range_of_terms(&rest);
+                let mut more = R::default();
+                let r = self.range_of_terms(&rest, &mut more);
                 let tighter = range.meet(r.plus(Interval::new(0, d - 1).times(times)));
                 if tighter != range {
                     range = tighter;
-                    because.join(&b);
+                    why.take(&more);
                 }
             }
         }
-        (range, because)
+        range
     }
 
     /// Why `poly >= 0`, where that can be shown from bounds and at most a few of the inequalities.
     pub fn prove_nonneg(&self, poly: &Poly) -> Option<Because> {
-        let mut budget = 400;
-        self.search(poly, SEARCH_DEPTH, &mut budget)
-    }
-
-    pub(super) fn search(&self, poly: &Poly, depth: u32, budget: &mut u32) -> Option<Because> {
-        let (range, because) = self.range(poly);
-        if range.lo.is_some_and(|lo| lo >= 0) {
-            return Some(because);
-        }
-        if depth == 0 || *budget == 0 {
-            return None;
-        }
-        *budget -= 1;
-        let quotients = self.quotient_constraints(poly);
-        for (q, why) in self.nonneg.iter().chain(&quotients) {
-            // Take away a multiple of q that cancels a product that q and poly share with the same sign.
-            for (m, c) in q.terms() {
-                let Some((_, own)) = poly.terms().find(|(n, _)| *n == m) else { continue };
-                if m.is_empty() || own.signum() != c.signum() || own % c != 0 {
-                    continue;
-                }
-                let Some(rest) = q.scale(own / c).and_then(|s| poly.sub(&s)) else { continue };
-                if let Some(found) = self.search(&rest, depth - 1, budget) {
-                    return Some(found.and(why));
-                }
-            }
-        }
-        None
-    }
-
-    /// `inner - d*q >= 0` and `d*q + d - 1 - inner >= 0` for each quotient in `poly`.
-    pub(super) fn quotient_constraints(&self, poly: &Poly) -> Vec<(Poly, Because)> {
-        let mut found = vec![];
-        let mut from: Vec<Atom> = poly.factors().into_iter().collect();
-        from.extend(self.nonneg.iter().flat_map(|(q, _)| q.factors()));
-        from.sort();
-        from.dedup();
-        for atom in from {
-            let Atom::Div(inner, d) = &atom else { continue };
-            let low = Poly::atom(atom.clone()).scale(*d).and_then(|p| inner.sub(&p));
-            let high = low.as_ref().and_then(|l| Poly::constant(d - 1).sub(l));
-            found.extend([low, high].into_iter().flatten().map(|p| (p, Because::nothing())));
-        }
-        found
+        let mut search = Search { known: self, quotients: None, budget: 400 };
+        search.from(poly, SEARCH_DEPTH)
     }
 
     /// Why `poly > 0`.
@@ -334,13 +311,117 @@ impl Known {
     }
 }
 
+/// A search for a sum of inequalities.
+struct Search<'k> {
+    known: &'k Known,
+    /// Quotients that stand in the inequalities, and what holds of them; made when first needed.
+    quotients: Option<(BTreeSet<Atom>, Vec<(Poly, Because)>)>,
+    budget: u32,
+}
+
+impl Search<'_> {
+    fn from(&mut self, poly: &Poly, depth: u32) -> Option<Because> {
+        if self.known.interval(poly).lo.is_some_and(|lo| lo >= 0) {
+            return Some(self.known.range(poly).1);
+        }
+        if depth == 0 || self.budget == 0 {
+            return None;
+        }
+        self.budget -= 1;
+        let quotients = self.constraints(poly);
+        for (q, why) in self.known.nonneg.iter().chain(&quotients) {
+            // Take away a multiple of q that cancels a product that q and poly share with the same sign.
+            for (m, c) in q.terms() {
+                let own = poly.coefficient_of(m);
+                if m.is_empty() || own.signum() != c.signum() || own % c != 0 {
+                    continue;
+                }
+                let Some(rest) = q.scale(own / c).and_then(|s| poly.sub(&s)) else { continue };
+                if let Some(found) = self.from(&rest, depth - 1) {
+                    return Some(found.and(why));
+                }
+            }
+        }
+        None
+    }
+
+    /// What holds of the quotients in `poly` and in the inequalities.
+    fn constraints(&mut self, poly: &Poly) -> Vec<(Poly, Because)> {
+        let nonneg = &self.known.nonneg;
+        let (all, known) = self.quotients.get_or_insert_with(|| {
+            let atoms: BTreeSet<Atom> = nonneg.iter().flat_map(|(q, _)| q.quotient_factors()).collect();
+            let found = of_quotients(&atoms);
+            (atoms, found)
+        });
+        let own: BTreeSet<Atom> = poly.quotient_factors().collect();
+        if own.is_subset(all) { known.clone() } else { of_quotients(&all.union(&own).cloned().collect()) }
+    }
+}
+
+/// `inner - d*q >= 0` and `d*q + d - 1 - inner >= 0` for each quotient.
+fn of_quotients(atoms: &BTreeSet<Atom>) -> Vec<(Poly, Because)> {
+    let mut found = vec![];
+    for atom in atoms {
+        let Atom::Div(q) = atom else { continue };
+        let low = Poly::atom(atom.clone()).scale(q.divisor).and_then(|p| q.inner.sub(&p));
+        let high = low.as_ref().and_then(|l| Poly::constant(q.divisor - 1).sub(l));
+        found.extend([low, high].into_iter().flatten().map(|p| (p, Because::nothing())));
+    }
+    found
+}
+
+/// Collects the reasons of a range; [`Unasked`] is for those who want the range alone.
+pub(super) trait Reasons: Default {
+    fn join(&mut self, because: &Because);
+    fn assuming(&mut self, id: &'static str);
+    fn take(&mut self, other: &Self);
+}
+
+#[derive(Default)]
+pub(super) struct Unasked;
+
+impl Reasons for Unasked {
+    fn join(&mut self, _: &Because) {}
+    fn assuming(&mut self, _: &'static str) {}
+    fn take(&mut self, _: &Self) {}
+}
+
+impl Reasons for Because {
+    fn join(&mut self, because: &Because) {
+        Because::join(self, because);
+    }
+    fn assuming(&mut self, id: &'static str) {
+        Because::join(self, &Because::assuming(id));
+    }
+    fn take(&mut self, other: &Self) {
+        Because::join(self, other);
+    }
+}
+
+/// What the type of an atom alone says.
+fn type_of(atom: &Atom) -> Interval {
+    match atom {
+        Atom::Version(_, _, ty) | Atom::Opaque(_, ty) => type_range(*ty),
+        _ => Interval::ALL,
+    }
+}
+
+/// The atoms for which `c * atom >= least`.
+fn at_least_divided(least: i128, c: i128) -> Option<Interval> {
+    if c > 0 {
+        return Some(Interval { lo: Some(ceil_div(least, c)), hi: None });
+    }
+    let top = least.checked_neg()?;
+    Some(Interval { lo: None, hi: c.checked_neg().map(|d| top.div_euclid(d)) })
+}
+
 fn ceil_div(a: i128, b: i128) -> i128 {
     a.div_euclid(b) + i128::from(a.rem_euclid(b) != 0)
 }
 
 fn is_block_volume(m: &[Atom]) -> bool {
-    let axes: Vec<Axis> = m.iter().filter_map(|a| if let Atom::BlockDim(x) = a { Some(*x) } else { None }).collect();
-    axes.len() == m.len() && axes.windows(2).all(|w| w[0] != w[1])
+    let axis = |a: &Atom| if let Atom::BlockDim(x) = a { Some(*x) } else { None };
+    m.iter().all(|a| axis(a).is_some()) && m.windows(2).all(|w| w[0] != w[1])
 }
 
 #[cfg(test)]
@@ -358,7 +439,7 @@ mod tests {
         let flat = row.mul(&name("cols")).unwrap();
         assert!(k.prove_divides(4, &flat).is_none());
         k.assume_congruent(name("cols"), 4, 0, Because::assuming("cols%4==0"));
-        assert_eq!(k.prove_divides(4, &flat).unwrap().assumptions.len(), 1);
+        assert_eq!(k.prove_divides(4, &flat).unwrap().assumptions().len(), 1);
         assert!(k.prove_divides(8, &flat).is_none());
         assert!(k.prove_divides(8, &flat.scale(2).unwrap()).is_some());
         assert!(k.prove_divides(4, &flat.offset(2).unwrap()).is_none());

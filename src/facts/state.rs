@@ -10,17 +10,40 @@ use super::value::{PointerValue, Truth, Value};
 use crate::ir::*;
 use crate::source::Span;
 
+/// What keeps some threads of a block away: where, and how to say it.
+pub type Divergence = (Span, &'static str);
+
 /// Where execution is when something happens.
 #[derive(Clone, Debug)]
 pub struct Place {
     pub known: Arc<Known>,
     /// Position in the order of evaluation of one pass over the text.
     pub seq: u32,
+    here: Arc<Here>,
+}
+
+/// What places of one straight stretch of text have in common; a place gives its fields as its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Here {
     pub loops: Vec<LoopId>,
     /// Conditions and exits that may keep some threads of the block away, nearest last.
-    pub divergent: Option<(Span, String)>,
+    pub divergent: Option<Divergence>,
     /// Conditions around the place, outermost first.
     pub conditions: Vec<(Span, Option<ExprId>)>,
+}
+
+impl Place {
+    pub(super) fn new(known: Arc<Known>, seq: u32, here: Arc<Here>) -> Place {
+        Place { known, seq, here }
+    }
+}
+
+impl std::ops::Deref for Place {
+    type Target = Here;
+
+    fn deref(&self) -> &Here {
+        &self.here
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -40,7 +63,7 @@ pub struct LoopState {
     pub inside: Arc<Known>,
     pub condition: Option<Truth>,
     /// Whether the threads of a block all run it, and equally often.
-    pub divergent: Option<(Span, String)>,
+    pub divergent: Option<Divergence>,
     /// Variables that change by the same amount in every iteration: value at the start of an iteration, amount.
     pub inductions: BTreeMap<VarId, (Poly, Poly)>,
     /// First and one past the last event number of condition, body and step.
@@ -56,7 +79,6 @@ pub struct Event {
     pub kind: EventKind,
     pub span: Span,
     pub seq: u32,
-    pub loops: Vec<LoopId>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,11 +113,23 @@ pub struct Walked {
     pub barriers: BTreeMap<BarrierId, Place>,
     pub loops: BTreeMap<LoopId, LoopState>,
     pub launches: BTreeMap<u32, LaunchState>,
-    pub values: BTreeMap<ExprId, (Value, Arc<Known>)>,
-    pub places: BTreeMap<ExprId, Place>,
+    /// By expression; `None` for those that the walk did not reach.
+    pub(super) evaluated: Vec<Option<(Value, Place)>>,
     pub events: Vec<Event>,
     /// Opaque values and versions on which the threads of a block may differ.
     pub varying: BTreeSet<Atom>,
     /// Why nothing can be said about the function as a whole.
     pub taint: Option<(Option<Span>, String)>,
+}
+
+impl Walked {
+    /// The value of an expression when it was last evaluated.
+    pub fn value(&self, e: ExprId) -> Option<&Value> {
+        self.evaluated.get(e.0 as usize)?.as_ref().map(|(value, _)| value)
+    }
+
+    /// Where the expression was last evaluated.
+    pub fn place(&self, e: ExprId) -> Option<&Place> {
+        self.evaluated.get(e.0 as usize)?.as_ref().map(|(_, place)| place)
+    }
 }

@@ -9,19 +9,18 @@ use std::sync::Arc;
 
 use super::because::Because;
 use super::context::Context;
-use super::effects::{Scope, Writes};
+use super::effects::{Root, Scope, Writes, root};
+use super::env::Env;
 use super::interval::Interval;
 use super::macros::Macros;
 use super::poly::{Atom, Poly};
 use super::range::Known;
-use super::state::{Event, EventKind, Place, Walked};
+use super::state::{Divergence, Event, EventKind, Here, Place, Walked};
 use super::value::{Formula, IntValue, PointerValue, Truth, Value, type_range};
 use crate::ir::*;
 use crate::source::Span;
 
 pub(super) const MAX_DEPTH: u32 = 400;
-
-pub(super) type Env = BTreeMap<VarId, Value>;
 
 pub struct Walker<'a> {
     pub(super) scope: Scope<'a>,
@@ -32,8 +31,12 @@ pub struct Walker<'a> {
     pub(super) out: Walked,
     pub(super) escaped: BTreeSet<VarId>,
     pub(super) loops: Vec<LoopId>,
-    pub(super) divergent: Option<(Span, String)>,
+    pub(super) divergent: Option<Divergence>,
     pub(super) conditions: Vec<(Span, Option<ExprId>)>,
+    /// The last place's surroundings, shared by those that follow.
+    pub(super) here: Arc<Here>,
+    /// Variables that something assigns to.
+    pub(super) assigned: BTreeSet<VarId>,
     /// Evaluations that must leave no trace.
     pub(super) quiet: u32,
     pub(super) seq: u32,
@@ -44,7 +47,7 @@ pub struct Walker<'a> {
     /// The rest of the current path is not run.
     pub(super) dead: bool,
     /// Some threads may have returned.
-    pub(super) returned: Option<(Span, String)>,
+    pub(super) returned: Option<Divergence>,
     pub(super) born: Vec<BTreeSet<Atom>>,
 }
 
@@ -63,12 +66,14 @@ impl<'a> Walker<'a> {
             scope,
             f,
             context,
-            env: Env::new(),
+            env: Env::default(),
             known: Arc::new(context.known.clone()),
             out: Walked::default(),
             loops: vec![],
             divergent: None,
             conditions: vec![],
+            here: Arc::default(),
+            assigned: assigned(f),
             quiet: 0,
             seq: 0,
             by_access: f.accesses.iter().enumerate().map(|(i, a)| (a.expr, AccessId(i as u32))).collect(),
@@ -79,10 +84,11 @@ impl<'a> Walker<'a> {
             returned: None,
             born: vec![],
         };
+        w.out.evaluated = vec![None; f.exprs.len()];
         w.out.taint = w.taint();
         if w.out.taint.is_none() {
             if !f.is_kernel() {
-                w.divergent = Some((f.name_span, "callers may come here with some of their threads only".into()));
+                w.divergent = Some((f.name_span, "callers may come here with some of their threads only"));
             }
             w.enter();
             w.block(&f.body);
@@ -145,33 +151,32 @@ impl<'a> Walker<'a> {
         }
     }
 
-    pub(super) fn place(&self) -> Place {
-        Place {
-            known: self.known.clone(),
-            seq: self.seq,
-            loops: self.loops.clone(),
-            divergent: self.divergent.clone().or_else(|| self.returned.clone()),
-            conditions: self.conditions.clone(),
+    pub(super) fn place(&mut self) -> Place {
+        let divergent = self.divergent.or(self.returned);
+        let last = &*self.here;
+        if last.loops != self.loops || last.divergent != divergent || last.conditions != self.conditions {
+            let (loops, conditions) = (self.loops.clone(), self.conditions.clone());
+            self.here = Arc::new(Here { loops, divergent, conditions });
         }
+        Place::new(self.known.clone(), self.seq, self.here.clone())
     }
 
     pub(super) fn event(&mut self, kind: EventKind, span: Span) {
         if self.quiet == 0 {
             self.seq += 1;
-            self.out.events.push(Event { kind, span, seq: self.seq, loops: self.loops.clone() });
+            self.out.events.push(Event { kind, span, seq: self.seq });
         }
     }
 
     /// A value of which nothing is known but its type.
     pub(super) fn fresh_int(&mut self, ty: Scalar, uniform: bool, because: Because) -> Value {
-        let atom = Atom::Opaque(self.fresh);
+        let atom = Atom::Opaque(self.fresh, ty);
         self.fresh += 1;
-        self.register(&atom, ty, uniform);
+        self.register(&atom, uniform);
         Value::Int(IntValue { poly: Poly::atom(atom), ty, modular: false, because })
     }
 
-    pub(super) fn register(&mut self, atom: &Atom, ty: Scalar, uniform: bool) {
-        Arc::make_mut(&mut self.known).bound(atom.clone(), type_range(ty), Because::nothing());
+    pub(super) fn register(&mut self, atom: &Atom, uniform: bool) {
         if !uniform {
             self.out.varying.insert(atom.clone());
         }
@@ -190,9 +195,9 @@ impl<'a> Walker<'a> {
 
     pub(super) fn version(&mut self, var: VarId, ty: Scalar, uniform: bool) -> Atom {
         let n = self.versions.entry(var).or_default();
-        let atom = Atom::Version(var, *n);
+        let atom = Atom::Version(var, *n, ty);
         *n += 1;
-        self.register(&atom, ty, uniform);
+        self.register(&atom, uniform);
         atom
     }
 
@@ -222,7 +227,7 @@ impl<'a> Walker<'a> {
     pub(super) fn havoc_writes(&mut self, writes: &Writes) {
         let targets: Vec<VarId> = if writes.all {
             let mutable = |v: &VarId| !self.f.var(*v).is_const && !self.f.var(*v).is_constexpr;
-            self.env.keys().copied().filter(mutable).collect()
+            self.env.vars().filter(mutable).collect()
         } else {
             writes.vars.keys().copied().filter(|v| self.env.contains_key(v)).collect()
         };
@@ -266,7 +271,7 @@ impl<'a> Walker<'a> {
                 e.iter().for_each(|e| drop(self.eval(*e)));
                 self.event(EventKind::Exit, stmt.span);
                 if let Some((span, _)) = &self.divergent {
-                    self.returned = Some((*span, "some threads may have returned here".into()));
+                    self.returned = Some((*span, "some threads may have returned here"));
                 }
                 self.dead = true;
             }
@@ -281,7 +286,7 @@ impl<'a> Walker<'a> {
                     self.event(EventKind::Anything, stmt.span);
                 }
                 if leaves(template) {
-                    self.returned = Some((stmt.span, "this assembly may leave the kernel".into()));
+                    self.returned = Some((stmt.span, "this assembly may leave the kernel"));
                 }
             }
             StmtKind::Preprocessor { arms } => self.arms(arms, stmt.span),
@@ -298,17 +303,17 @@ impl<'a> Walker<'a> {
         self.event(EventKind::Anything, span);
         self.havoc_writes(&Writes { all: true, ..Writes::default() });
         if self.quiet == 0 {
-            self.returned = Some((span, "what this text does is not known".into()));
+            self.returned = Some((span, "what this text does is not known"));
         }
     }
 
     /// An lvalue is written with a value of which nothing is known.
     pub(super) fn lvalue_written(&mut self, target: ExprId) {
         self.eval_place(target);
-        let writes = match super::effects::root(self.f, target) {
-            super::effects::Root::Var(v, _) => Writes { vars: BTreeMap::from([(v, 1)]), all: false },
-            super::effects::Root::Memory => return,
-            super::effects::Root::Unknown => self.scope.writes(&[target], &[]),
+        let writes = match root(self.f, target) {
+            Root::Var(v, _) => Writes { vars: BTreeMap::from([(v, 1)]), all: false },
+            Root::Memory => return,
+            Root::Unknown => self.scope.writes(&[target], &[]),
         };
         self.havoc_writes(&writes);
     }
@@ -373,7 +378,7 @@ impl<'a> Walker<'a> {
     }
 
     pub(super) fn poly_is_uniform(&self, poly: &Poly) -> bool {
-        poly.atoms().iter().all(|a| !matches!(a, Atom::Thread(_)) && !self.out.varying.contains(a))
+        poly.all_atoms(&|a| !matches!(a, Atom::Thread(_)) && !self.out.varying.contains(a))
     }
 }
 
@@ -383,7 +388,18 @@ pub(super) struct Snapshot {
     pub(super) env: Env,
     pub(super) known: Arc<Known>,
     pub(super) dead: bool,
-    pub(super) divergent: Option<(Span, String)>,
+    pub(super) divergent: Option<Divergence>,
+}
+
+/// Variables that an assignment, an increment or a method call may change.
+fn assigned(f: &Function) -> BTreeSet<VarId> {
+    let target = |e: &Expr| match &e.kind {
+        ExprKind::Assign { target, .. } | ExprKind::Increment { target, .. } => Some(*target),
+        ExprKind::Call { receiver, .. } => *receiver,
+        _ => None,
+    };
+    let var = |e| if let Root::Var(v, _) = root(f, e) { Some(v) } else { None };
+    f.exprs.iter().filter_map(target).filter_map(var).collect()
 }
 
 pub(super) fn same(a: &Value, b: &Value) -> bool {

@@ -200,7 +200,7 @@ fn uniform(q: &Query) -> Answer {
                 None => Err(Answer::unknown("this barrier is not reached by the analysis")),
             },
             Place::Expr(e) => {
-                let (Some(p), Some((value, _))) = (facts.walked.places.get(&e), facts.walked.values.get(&e)) else {
+                let (Some(p), Some(value)) = (facts.walked.place(e), facts.walked.value(e)) else {
                     return Err(Answer::unknown("this expression is not reached by the analysis"));
                 };
                 let because = facts.together(&p.divergent)?;
@@ -230,7 +230,7 @@ fn in_hot_path(q: &Query) -> Answer {
             Place::Barrier(b) => f.barriers.get(b.0 as usize).map(|b| b.loops.len()),
             Place::Expr(e) => {
                 let call = f.calls.iter().find(|c| c.expr == e).map(|c| c.loops.len());
-                call.or_else(|| q.facts.walked.places.get(&e).map(|p| p.loops.len()))
+                call.or_else(|| q.facts.walked.place(e).map(|p| p.loops.len()))
             }
             Place::Loop(l) => f.loops.get(l.0 as usize).map(|l| usize::from(l.parent.is_some())),
             Place::Reduction(_) => Some(1),

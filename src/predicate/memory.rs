@@ -335,7 +335,7 @@ fn aligned_guard(q: &Query) -> Result<GuardCode, String> {
     }
     let atoms = base.add(&a.pointer.offset).map(|p| p.atoms()).unwrap_or_default();
     if let Some(why) = a.known.failed_test(&atoms) {
-        let place = why.spans.iter().next().map_or(String::new(), |(_, t)| format!(": {t}"));
+        let place = why.spans().first().map_or(String::new(), |(_, t)| format!(": {t}"));
         return Err(format!("this is already the arm in which such a test failed{place}"));
     }
     code.names.sort();
@@ -349,7 +349,7 @@ fn testable(q: &Query, m: &[Atom], stays: &dyn Fn(VarId) -> bool) -> Option<(Str
     let param = m.iter().find_map(|a| match a {
         Atom::Param(v) if stays(*v) => Some((q.facts.function.var(*v).name.clone(), Some(*v), None)),
         // Remainders by powers of two survive the conversion to an unsigned type.
-        Atom::Fun(name, args) if name.starts_with("wrap.") => match args.first().and_then(only_param) {
+        Atom::Fun(call) if call.name.starts_with("wrap.") => match call.args.first().and_then(only_param) {
             Some(v) if stays(v) => Some((q.facts.function.var(v).name.clone(), Some(v), None)),
             _ => None,
         },
@@ -359,7 +359,7 @@ fn testable(q: &Query, m: &[Atom], stays: &dyn Fn(VarId) -> bool) -> Option<(Str
         m.iter().find_map(|a| match a {
             Atom::BlockDim(x) => Some((format!("blockDim.{}", x.name()), None, Some(Builtin::BlockDim(*x)))),
             Atom::GridDim(x) => Some((format!("gridDim.{}", x.name()), None, Some(Builtin::GridDim(*x)))),
-            Atom::Name(n) if !n.contains('(') => Some((n.clone(), None, None)),
+            Atom::Name(n) if !n.contains('(') => Some((n.to_string(), None, None)),
             _ => None,
         })
     })

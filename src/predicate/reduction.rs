@@ -109,8 +109,8 @@ fn lane_is_thread(q: &Query) -> Answer {
     settle(reduction(q).and_then(|r| {
         let ReductionKind::SharedTree { lane, .. } = &r.kind else { return Err(not_a_tree(q, r)) };
         let span = q.facts.function.expr(*lane).span;
-        match q.facts.walked.values.get(lane) {
-            Some((Fact::Int(v), _)) if !v.modular => {
+        match q.facts.walked.value(*lane) {
+            Some(Fact::Int(v)) if !v.modular => {
                 if v.poly == Poly::atom(Atom::Thread(Axis::X)) {
                     return Ok(Answer::yes(v.because.clone()));
                 }
@@ -220,8 +220,8 @@ fn start_of(q: &Query, r: &Reduction) -> Result<super::value::Number, Answer> {
         let written = query::escaped(f).contains(&i.var) || f.exprs.iter().any(writes);
         f.var(i.var).init.filter(|_| !written && lp.parent.is_none())
     });
-    match init.and_then(|e| facts.walked.values.get(&e)) {
-        Some((Fact::Int(v), _)) if !v.modular => Ok(super::value::Number::new(v.poly.clone(), v.because.clone())),
+    match init.and_then(|e| facts.walked.value(e)) {
+        Some(Fact::Int(v)) if !v.modular => Ok(super::value::Number::new(v.poly.clone(), v.because.clone())),
         _ => Err(fail()),
     }
 }

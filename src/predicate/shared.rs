@@ -230,7 +230,7 @@ fn in_extents(q: &Query) -> Answer {
 }
 
 fn within(facts: &Facts, index: ExprId, extent: i128, known: &crate::facts::Known) -> Option<Because> {
-    let (Fact::Int(v), _) = facts.walked.values.get(&index)? else { return None };
+    let Fact::Int(v) = facts.walked.value(index)? else { return None };
     if v.modular {
         return None;
     }
