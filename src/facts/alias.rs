@@ -83,7 +83,7 @@ impl Facts<'_> {
         let varies = |poly: &Poly| {
             let atoms = poly.atoms();
             let inner = atoms.iter().any(|x| matches!(x, Atom::Iter(l) if *l != k && !state.before.loops.contains(l)));
-            inner || !atoms.is_disjoint(&state.born)
+            inner || atoms.iter().any(|x| state.born.contains(x))
         };
         if varies(&p.offset) || varies(&q.offset) {
             return Alias::Unknown("an address changes in the loop in a way that is not modelled".into());

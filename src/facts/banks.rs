@@ -190,7 +190,7 @@ impl Facts<'_> {
         width: i128,
         known: &super::range::Known,
     ) -> Option<Vec<i128>> {
-        let varies = offset.atoms().iter().any(|a| self.walked.varying.contains(a));
+        let varies = offset.any_atom(&|a| self.walked.varies(a));
         if varies {
             return None;
         }

@@ -6,6 +6,7 @@ use super::because::Because;
 use super::effects::Writes;
 use super::env::Env;
 use super::poly::{Atom, Poly};
+use super::state::Births;
 use super::value::{IntValue, PointerValue, Value, common, type_range};
 use super::walk::{Walker, is_thread_stride, scalar_of};
 use crate::ir::*;
@@ -93,8 +94,8 @@ impl<'a> Walker<'a> {
     ) -> Option<(Poly, Poly, Because)> {
         let Value::Int(amount) = amount else { return None };
         let invariant = |p: &Poly| {
-            let atoms = p.atoms();
-            self.born.last().is_none_or(|b| atoms.is_disjoint(b)) && !atoms.contains(&Atom::Iter(id))
+            let own = self.born.last().map(|from| Births { from: *from, to: self.fresh });
+            own.is_none_or(|born| !born.stand_in(p)) && !p.mentions(&Atom::Iter(id))
         };
         if amount.modular || !invariant(&amount.poly) {
             return None;

@@ -1,12 +1,11 @@
 //! Loops: what survives any number of iterations, and the state inside one.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::because::Because;
 use super::effects::Writes;
 use super::env::Env;
-use super::state::{Divergence, EventKind, LoopState};
+use super::state::{Births, Divergence, EventKind, LoopState};
 use super::value::{IntValue, Value};
 use super::walk::{MAX_DEPTH, Walker, leaves};
 use crate::ir::*;
@@ -38,7 +37,7 @@ impl<'a> Walker<'a> {
         let writes = self.scope.writes(&roots, &[body]);
         let before = self.place();
         let entry = self.env.clone();
-        self.born.push(BTreeSet::new());
+        self.born.push(self.fresh);
         let mut exits = self.exits(body, true, 0);
         exits.extend(self.scope.may_leave(&roots, body).map(|span| (span, "text that is not modelled")));
         self.havoc_loop(&writes, &entry, step, body, &exits);
@@ -94,7 +93,7 @@ impl<'a> Walker<'a> {
             self.conditions.pop();
         }
         self.loops.pop();
-        let born = self.born.pop().unwrap_or_default();
+        let born = Births { from: self.born.pop().unwrap_or_default(), to: self.fresh };
         let mut because = Because::nothing();
         inductions.values().for_each(|(_, _, b)| because.join(b));
         let state = LoopState {

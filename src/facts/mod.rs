@@ -44,7 +44,7 @@ pub use names::Names;
 pub use poly::{Atom, Poly, function, gcd};
 pub use questions::{Missing, Trip};
 pub use range::{Congruence, Known};
-pub use state::{AccessState, Divergence, Event, EventKind, Here, LaunchState, LoopState, Place, Walked};
+pub use state::{AccessState, Births, Divergence, Event, EventKind, Here, LaunchState, LoopState, Place, Walked};
 pub use value::{Formula, IntValue, PointerValue, Truth, Value};
 
 use std::sync::Arc;

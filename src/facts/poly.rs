@@ -23,7 +23,7 @@ pub enum Atom {
     Iter(LoopId),
     /// The value with which a parameter enters.
     Param(VarId),
-    /// A value of a mutable variable that has no better description, and the type that holds it.
+    /// A value of a mutable variable that has no better description: its serial number in the walk and its type.
     Version(VarId, u32, Scalar),
     /// A template value or a constant that is not known here.
     Name(Arc<str>),
@@ -31,7 +31,7 @@ pub enum Atom {
     Address(VarId),
     Div(Arc<Quotient>),
     Fun(Arc<Apply>),
-    /// The result of one evaluation of something that is not modelled, and its type.
+    /// The result of one evaluation of something that is not modelled: its serial number in the walk and its type.
     Opaque(u32, Scalar),
 }
 
@@ -56,6 +56,14 @@ impl Atom {
 
     pub fn fun(name: impl Into<String>, args: Vec<Poly>) -> Atom {
         Atom::Fun(Arc::new(Apply { name: name.into(), args }))
+    }
+
+    /// The number of an atom that the walk made up, in the order in which it did.
+    pub fn serial(&self) -> Option<u32> {
+        match self {
+            Atom::Version(_, serial, _) | Atom::Opaque(serial, _) => Some(*serial),
+            _ => None,
+        }
     }
 
     /// The arguments, where the atom is the function `name`.
@@ -317,6 +325,11 @@ impl Poly {
                     _ => true,
                 }
         })
+    }
+
+    /// Whether `test` holds for an atom at some depth.
+    pub fn any_atom(&self, test: &impl Fn(&Atom) -> bool) -> bool {
+        !self.all_atoms(&|a| !test(a))
     }
 
     pub fn mentions(&self, atom: &Atom) -> bool {

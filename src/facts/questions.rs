@@ -94,7 +94,7 @@ impl<'a> Facts<'a> {
         if !state.place.loops.contains(&k) {
             return Err(Missing::new("the access is not in this loop").at(span, "this access"));
         }
-        if let Some(atom) = pointer.offset.atoms().iter().find(|a| lp.born.contains(*a)) {
+        if let Some(atom) = pointer.offset.atoms().iter().find(|a| lp.born.contains(a)) {
             let text = format!("depends on {}", self.name(atom));
             let m = Missing::new("the address changes in the loop in a way that is not modelled").at(span, text);
             return Err(m.next("step the index by the same amount in every iteration"));
@@ -134,7 +134,7 @@ impl<'a> Facts<'a> {
             if !state.place.loops.contains(k) {
                 return Err(Missing::new("the access is not in this loop").at(span, "this access"));
             }
-            if !at.offset.atoms().is_disjoint(&lp.born) {
+            if lp.born.stand_in(&at.offset) {
                 let m = Missing::new("the address in the first iteration is not known").at(span, "this access");
                 return Err(m.next("step the index by the same amount in every iteration"));
             }
@@ -201,7 +201,7 @@ impl<'a> Facts<'a> {
             return fail("the condition is not a comparison of integers that is modelled");
         };
         let iter = Atom::Iter(k);
-        if !p.atoms().is_disjoint(&lp.born) {
+        if lp.born.stand_in(p) {
             return fail("the bound or the counter changes in the loop in a way that is not modelled");
         }
         let Some(step) = p.coefficient(&iter).and_then(|c| c.neg()) else { return fail("the counter is not linear") };
@@ -298,7 +298,7 @@ impl<'a> Facts<'a> {
 
     /// Whether all threads of a block have the same value.
     pub fn is_block_uniform(&self, poly: &Poly) -> bool {
-        poly.all_atoms(&|a| !matches!(a, Atom::Thread(_)) && !self.walked.varying.contains(a))
+        self.walked.is_uniform(poly)
     }
 
     pub fn scalar(&self, ty: &Type) -> Option<Scalar> {

@@ -69,7 +69,7 @@ pub struct LoopState {
     /// First and one past the last event number of condition, body and step.
     pub events: (u32, u32),
     /// Atoms born inside: they differ from one iteration to the next.
-    pub born: BTreeSet<Atom>,
+    pub born: Births,
     pub exits: Vec<(Span, &'static str)>,
     pub because: Because,
 }
@@ -116,13 +116,46 @@ pub struct Walked {
     /// By expression; `None` for those that the walk did not reach.
     pub(super) evaluated: Vec<Option<(Value, Place)>>,
     pub events: Vec<Event>,
-    /// Opaque values and versions on which the threads of a block may differ.
-    pub varying: BTreeSet<Atom>,
+    /// Whether the threads of a block may differ on a parameter: so in device functions.
+    pub(super) params_vary: bool,
+    /// Serial numbers of made-up atoms on which the threads of a block may differ.
+    pub(super) varying: BTreeSet<u32>,
     /// Why nothing can be said about the function as a whole.
     pub taint: Option<(Option<Span>, String)>,
 }
 
+/// The made-up atoms of one stretch of the walk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Births {
+    pub(super) from: u32,
+    pub(super) to: u32,
+}
+
+impl Births {
+    pub fn contains(&self, atom: &Atom) -> bool {
+        atom.serial().is_some_and(|n| self.from <= n && n < self.to)
+    }
+
+    /// Whether one of them stands in `poly`.
+    pub fn stand_in(&self, poly: &Poly) -> bool {
+        poly.any_atom(&|a| self.contains(a))
+    }
+}
+
 impl Walked {
+    /// Whether the threads of a block may differ on the atom for another reason than their index.
+    pub fn varies(&self, atom: &Atom) -> bool {
+        match atom {
+            Atom::Param(_) => self.params_vary,
+            other => other.serial().is_some_and(|n| self.varying.contains(&n)),
+        }
+    }
+
+    /// Whether all threads of a block have the same value.
+    pub fn is_uniform(&self, poly: &Poly) -> bool {
+        poly.all_atoms(&|a| !matches!(a, Atom::Thread(_)) && !self.varies(a))
+    }
+
     /// The value of an expression when it was last evaluated.
     pub fn value(&self, e: ExprId) -> Option<&Value> {
         self.evaluated.get(e.0 as usize)?.as_ref().map(|(value, _)| value)

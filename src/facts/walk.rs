@@ -42,13 +42,14 @@ pub struct Walker<'a> {
     pub(super) seq: u32,
     pub(super) by_access: BTreeMap<ExprId, AccessId>,
     pub(super) depth: u32,
+    /// The serial number of the next made-up atom.
     pub(super) fresh: u32,
-    pub(super) versions: BTreeMap<VarId, u32>,
     /// The rest of the current path is not run.
     pub(super) dead: bool,
     /// Some threads may have returned.
     pub(super) returned: Option<Divergence>,
-    pub(super) born: Vec<BTreeSet<Atom>>,
+    /// For each loop around, the serial number at its start.
+    pub(super) born: Vec<u32>,
 }
 
 impl<'a> Walker<'a> {
@@ -79,7 +80,6 @@ impl<'a> Walker<'a> {
             by_access: f.accesses.iter().enumerate().map(|(i, a)| (a.expr, AccessId(i as u32))).collect(),
             depth: 0,
             fresh: 0,
-            versions: BTreeMap::new(),
             dead: false,
             returned: None,
             born: vec![],
@@ -122,9 +122,7 @@ impl<'a> Walker<'a> {
             }
         }
         if !self.f.is_kernel() {
-            for p in &self.f.params {
-                self.out.varying.insert(Atom::Param(*p));
-            }
+            self.out.params_vary = true;
         }
     }
 
@@ -170,19 +168,17 @@ impl<'a> Walker<'a> {
 
     /// A value of which nothing is known but its type.
     pub(super) fn fresh_int(&mut self, ty: Scalar, uniform: bool, because: Because) -> Value {
-        let atom = Atom::Opaque(self.fresh, ty);
-        self.fresh += 1;
-        self.register(&atom, uniform);
+        let atom = Atom::Opaque(self.serial(uniform), ty);
         Value::Int(IntValue { poly: Poly::atom(atom), ty, modular: false, because })
     }
 
-    pub(super) fn register(&mut self, atom: &Atom, uniform: bool) {
+    fn serial(&mut self, uniform: bool) -> u32 {
+        let serial = self.fresh;
+        self.fresh += 1;
         if !uniform {
-            self.out.varying.insert(atom.clone());
+            self.out.varying.insert(serial);
         }
-        for born in &mut self.born {
-            born.insert(atom.clone());
-        }
+        serial
     }
 
     pub(super) fn fresh_of_type(&mut self, ty: &Type, uniform: bool, because: Because) -> Value {
@@ -194,11 +190,7 @@ impl<'a> Walker<'a> {
     }
 
     pub(super) fn version(&mut self, var: VarId, ty: Scalar, uniform: bool) -> Atom {
-        let n = self.versions.entry(var).or_default();
-        let atom = Atom::Version(var, *n, ty);
-        *n += 1;
-        self.register(&atom, uniform);
-        atom
+        Atom::Version(var, self.serial(uniform), ty)
     }
 
     /// Forgets the value of `var`.
@@ -378,7 +370,7 @@ impl<'a> Walker<'a> {
     }
 
     pub(super) fn poly_is_uniform(&self, poly: &Poly) -> bool {
-        poly.all_atoms(&|a| !matches!(a, Atom::Thread(_)) && !self.out.varying.contains(a))
+        self.out.is_uniform(poly)
     }
 }
 

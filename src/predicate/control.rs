@@ -112,7 +112,7 @@ pub(super) fn counts_up(q: &Query) -> Answer {
         }
         let iter = Atom::Iter(k);
         match state.condition.as_ref().map(|t| (&t.formula, &t.because)) {
-            Some((Formula::NonNeg(p), because)) if p.atoms().is_disjoint(&state.born) => match p.coefficient(&iter) {
+            Some((Formula::NonNeg(p), because)) if !state.born.stand_in(p) => match p.coefficient(&iter) {
                 Some(c) if c.as_constant() == Some(-1) => Ok(Answer::yes(because.clone().and(&state.because))),
                 _ => Err(fail("the counter and the bound are not compared with each other")),
             },
