@@ -47,6 +47,7 @@ pub use range::{Congruence, Known};
 pub use state::{AccessState, Births, Divergence, Event, EventKind, Here, LaunchState, LoopState, Place, Walked};
 pub use value::{Formula, IntValue, PointerValue, Truth, Value};
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use crate::contract::Assumption;
@@ -67,8 +68,35 @@ pub struct Facts<'a> {
 pub struct Analysis<'a> {
     /// Holds for every launch.
     pub general: Facts<'a>,
-    /// The launches and instantiations in view.
-    pub visible: Vec<Facts<'a>>,
+    /// The launches and instantiations in view, each walked at the first question about it.
+    visible: Vec<(Context, OnceCell<Facts<'a>>)>,
+}
+
+impl<'a> Analysis<'a> {
+    /// How many launches and instantiations are in view.
+    pub fn count_visible(&self) -> usize {
+        self.visible.len()
+    }
+
+    /// The facts of each launch and instantiation in view, in order.
+    pub fn visible(&self) -> impl Iterator<Item = &Facts<'a>> {
+        let Facts { program, unit, function, macros, .. } = self.general;
+        let walk = move |context: &Context| Facts::of(program, unit, function, macros, context.clone());
+        self.visible.iter().map(move |(context, facts)| facts.get_or_init(|| walk(context)))
+    }
+}
+
+impl<'a> Facts<'a> {
+    fn of(
+        program: &'a Program,
+        unit: &'a Unit,
+        function: &'a Function,
+        macros: &'a Macros,
+        context: Context,
+    ) -> Facts<'a> {
+        let walked = walk::Walker::run(program, unit, function, macros, &context);
+        Facts { program, unit, function, macros, context, walked }
+    }
 }
 
 /// The macros of each unit of the program, in order.
@@ -100,9 +128,6 @@ pub fn analyse<'a>(
     let function = unit.functions.get(kernel.function.0 as usize)?;
     let own = macros.get(kernel.unit as usize)?;
     let all = context::contexts(program, kernel, assumptions, macros);
-    let facts = |context: Context| {
-        let walked = walk::Walker::run(program, unit, function, own, &context);
-        Facts { program, unit, function, macros: own, context, walked }
-    };
-    Some(Analysis { general: facts(all.general), visible: all.visible.into_iter().map(facts).collect() })
+    let general = Facts::of(program, unit, function, own, all.general);
+    Some(Analysis { general, visible: all.visible.into_iter().map(|c| (c, OnceCell::new())).collect() })
 }

@@ -24,7 +24,7 @@ pub(super) fn with<T: PartialEq>(text: &str, assume: &[&str], ask: impl Fn(&Fact
     let refs: Vec<&Assumption> = assumptions.iter().collect();
     let all = analyse(&program, &macros, kernel, &refs)?;
     ask(&all.general).or_else(|| {
-        let mut answers: Vec<Option<T>> = all.visible.iter().map(ask).collect();
+        let mut answers: Vec<Option<T>> = all.visible().map(ask).collect();
         let agree = answers.windows(2).all(|w| w[0] == w[1]);
         if agree { answers.pop().flatten() } else { None }
     })

@@ -107,17 +107,17 @@ pub fn registry() -> &'static Registry {
 }
 
 /// The answer of `ask` for a kernel as a whole: that for any launch where it is known, else what all launches in view
-/// agree on.
-pub fn everywhere(analysis: &Analysis, ask: impl Fn(&Facts) -> Answer) -> Answer {
-    let general = ask(&analysis.general);
+/// agree on. `ask` gets the number of the context too: 0 for any launch, then those in view.
+pub fn everywhere(analysis: &Analysis, ask: impl Fn(usize, &Facts) -> Answer) -> Answer {
+    let general = ask(0, &analysis.general);
     // What rests on assumptions in general may be certain at the launches in view.
     let settled = matches!(&general, Answer::Known { because, .. } if because.contract_assumptions().is_empty());
-    if settled || analysis.visible.is_empty() {
+    if settled || analysis.count_visible() == 0 {
         return general;
     }
     let mut united: Option<Answer> = None;
-    for facts in &analysis.visible {
-        let answer = match ask(facts) {
+    for (n, facts) in (1..).zip(analysis.visible()) {
+        let answer = match ask(n, facts) {
             Answer::Known { value, because, witness } => {
                 Answer::Known { value, because: because.and(&facts.context.because), witness }
             }

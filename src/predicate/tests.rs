@@ -32,7 +32,7 @@ fn ask(text: &str, assume: &[&str], name: &str, place: Place, more: &[Value]) ->
             args.push(anchor(place));
         }
         args.extend(more.iter().cloned());
-        show(&everywhere(analysis, |facts| {
+        show(&everywhere(analysis, |_, facts| {
             registry().eval(name, &Query { facts, args: &args, keywords: &[], together: &[] })
         }))
     })

@@ -1,5 +1,6 @@
 //! Evaluates the expressions of a skill over the facts of one function.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use super::site::Bound;
@@ -20,8 +21,8 @@ struct Scope {
 }
 
 /// Asks about one function, of a skill with its bindings. Of a group, `member` stands for its name.
-pub struct Evaluator<'a> {
-    pub analysis: &'a Analysis<'a>,
+pub struct Evaluator<'e, 'a> {
+    pub analysis: &'e Analysis<'a>,
 }
 
 /// What a question is asked about.
@@ -32,21 +33,48 @@ pub struct About<'q> {
     pub member: Option<(&'q str, Anchor)>,
 }
 
-impl Evaluator<'_> {
+/// The questions about one thing: what its names mean is found out once for each context.
+pub struct Asking<'q, 'a> {
+    pub about: About<'q>,
+    analysis: &'q Analysis<'a>,
+    scopes: Vec<OnceCell<Scope>>,
+}
+
+impl<'a> Evaluator<'_, 'a> {
+    pub fn about<'q>(&'q self, about: About<'q>) -> Asking<'q, 'a> {
+        let scopes = (0..=self.analysis.count_visible()).map(|_| OnceCell::new()).collect();
+        Asking { about, analysis: self.analysis, scopes }
+    }
+}
+
+impl Asking<'_, '_> {
     /// The answer that holds for every launch, or that all launches in view agree on.
-    pub fn ask(&self, about: About, expr: &Expr) -> Answer {
-        everywhere(self.analysis, |facts| value(facts, expr, &scope(facts, about)))
+    pub fn ask(&self, expr: &Expr) -> Answer {
+        everywhere(self.analysis, |n, facts| match self.scope(n, facts) {
+            Some(scope) => value(facts, expr, scope),
+            None => Answer::unknown("no such launch"),
+        })
+    }
+
+    fn scope(&self, n: usize, facts: &Facts) -> Option<&Scope> {
+        Some(self.scopes.get(n)?.get_or_init(|| scope(facts, self.about)))
+    }
+
+    /// What a tunable or a `let` is everywhere.
+    pub fn named(&self, name: &str) -> Answer {
+        everywhere(self.analysis, |n, facts| {
+            let found = self.scope(n, facts).and_then(|s| s.values.get(name)).cloned();
+            found.unwrap_or_else(|| Answer::unknown("no such value"))
+        })
     }
 
     /// The values of tunables and `let`s that are known.
-    pub fn values(&self, about: About) -> BTreeMap<String, Value> {
+    pub fn values(&self) -> BTreeMap<String, Value> {
         let mut known = BTreeMap::new();
-        let names = about.skill.tunes.iter().map(|t| &t.name.node).chain(about.skill.lets.iter().map(|l| &l.name.node));
+        let skill = self.about.skill;
+        let names = skill.tunes.iter().map(|t| &t.name.node).chain(skill.lets.iter().map(|l| &l.name.node));
         for name in names {
-            let answer = everywhere(self.analysis, |facts| {
-                let mut scope = scope(facts, about);
-                scope.values.remove(name).unwrap_or_else(|| Answer::unknown("no such value"))
-            });
+            let answer = self.named(name);
             if let Answer::Known { value, .. } = answer {
                 known.insert(name.clone(), value);
             }
@@ -54,20 +82,20 @@ impl Evaluator<'_> {
         known
     }
 
-    /// Whether the remainder of an iteration space can serve a condition of this form.
-    pub fn has_tail(&self, test: &Expr) -> bool {
-        matches!(&test.kind, ExprKind::Call { name, .. }
-            if registry().get(&name.node).is_some_and(|p| matches!(p.guard, Guard::Tail)))
-    }
-
     /// The run-time test for a condition.
     ///
     /// # Errors
     /// Why it cannot be tested.
-    pub fn guard(&self, about: About, test: &Expr) -> Result<GuardCode, String> {
+    pub fn guard(&self, test: &Expr) -> Result<GuardCode, String> {
         let facts = &self.analysis.general;
-        code(facts, test, &scope(facts, about))
+        code(facts, test, self.scope(0, facts).ok_or("no such launch")?)
     }
+}
+
+/// Whether the remainder of an iteration space can serve a condition of this form.
+pub fn has_tail(test: &Expr) -> bool {
+    matches!(&test.kind, ExprKind::Call { name, .. }
+        if registry().get(&name.node).is_some_and(|p| matches!(p.guard, Guard::Tail)))
 }
 
 /// Bindings, tunables at their defaults, then the `let`s in order.

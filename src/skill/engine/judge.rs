@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::eval::{About, Evaluator};
+use super::eval::{About, Asking, Evaluator, has_tail};
 use super::guard::exclude_each_other;
 use super::site::{Bound, Proof};
 use crate::facts::Because;
@@ -105,13 +105,13 @@ pub fn judge(skill: &Skill, eval: &Evaluator, bindings: &BTreeMap<String, Bound>
         Bound::One(_) => None,
     });
     let Some(name) = group else {
-        let about = About { skill, bindings, member: None };
-        let mut judged = undetermined(eval, about);
-        judged.extend(conditions(eval, about, &|_| true));
-        return conclude(judged, bindings.clone(), eval.values(about), vec![], revision);
+        let asking = eval.about(About { skill, bindings, member: None });
+        let mut judged = undetermined(&asking);
+        judged.extend(conditions(&asking, &|_| true));
+        return conclude(judged, bindings.clone(), asking.values(), vec![], revision);
     };
     let dependent = names_that_depend_on(skill, &name);
-    let common = conditions(eval, About { skill, bindings, member: None }, &|c| !mentions(&c.test, &dependent));
+    let common = conditions(&eval.about(About { skill, bindings, member: None }), &|c| !mentions(&c.test, &dependent));
     let mut bound = bindings.clone();
     let mut tried = vec![];
     // A condition may speak of the whole group, so members are judged again until none falls out any more.
@@ -169,11 +169,11 @@ fn members_of(
 ) -> Round {
     let mut round = Round { kept: vec![], judged: vec![], values: BTreeMap::new(), failed: vec![] };
     for &member in bindings.get(name).map_or(&[][..], |b| b.anchors()) {
-        let about = About { skill, bindings, member: Some((name, member)) };
-        let mut own = undetermined(eval, about);
-        own.extend(conditions(eval, about, &|c| mentions(&c.test, dependent)));
+        let asking = eval.about(About { skill, bindings, member: Some((name, member)) });
+        let mut own = undetermined(&asking);
+        own.extend(conditions(&asking, &|c| mentions(&c.test, dependent)));
         own.extend(contradiction(&round.judged, &own, member));
-        let found = eval.values(about);
+        let found = asking.values();
         let same = round.kept.is_empty() || same_values(&round.values, &found);
         if own.iter().all(|j| j.verdict.holds()) && same {
             round.kept.push(member);
@@ -194,7 +194,7 @@ pub fn settle_tails(skill: &Skill, tested: &Evaluator, bindings: &BTreeMap<Strin
     let all: Vec<&Condition> = skill.require.iter().flat_map(|g| &g.conditions).collect();
     for judged in proof.judged.iter_mut().filter(|j| j.guard() == Some(GuardPolicy::Tail)) {
         let about = About { skill, bindings, member: group.zip(judged.member) };
-        let holds = all.get(judged.index).is_some_and(|c| tested.ask(about, &c.test).is_true());
+        let holds = all.get(judged.index).is_some_and(|c| tested.about(about).ask(&c.test).is_true());
         if let (true, Some(policy)) = (holds, policy) {
             judged.verdict = Verdict::Guarded { policy, code: None };
         }
@@ -209,9 +209,9 @@ pub fn force(skill: &Skill, eval: &Evaluator, bindings: &BTreeMap<String, Bound>
         Bound::Each(members) => members.first().map(|m| (name.as_str(), *m)),
         Bound::One(_) => None,
     });
-    let about = About { skill, bindings, member: group };
-    let proof = Proof { revision, judged: conditions(eval, about, &|c| has_tail(eval, c)) };
-    Judgement::Sound { proof, bindings: bindings.clone(), values: eval.values(about), excluded: vec![] }
+    let asking = eval.about(About { skill, bindings, member: group });
+    let proof = Proof { revision, judged: conditions(&asking, &serves_a_tail) };
+    Judgement::Sound { proof, bindings: bindings.clone(), values: asking.values(), excluded: vec![] }
 }
 
 fn conclude(
@@ -234,8 +234,9 @@ fn same_values(a: &BTreeMap<String, Value>, b: &BTreeMap<String, Value>) -> bool
 }
 
 /// A `let` that has no one value over all launches in view: no body can use it.
-fn undetermined(eval: &Evaluator, about: About) -> Vec<Judged> {
-    let lets = about.skill.lets.iter().filter_map(|definition| match eval.ask(about, &definition.value) {
+fn undetermined(asking: &Asking) -> Vec<Judged> {
+    let about = asking.about;
+    let lets = about.skill.lets.iter().filter_map(|definition| match asking.named(&definition.name.node) {
         Answer::Unknown { reason, at, next } => Some((definition, Verdict::Unknown { reason, at, next })),
         Answer::Known { .. } => None,
     });
@@ -251,12 +252,13 @@ fn undetermined(eval: &Evaluator, about: About) -> Vec<Judged> {
     lets.map(judged).collect()
 }
 
-fn conditions(eval: &Evaluator, about: About, wanted: &dyn Fn(&Condition) -> bool) -> Vec<Judged> {
+fn conditions(asking: &Asking, wanted: &dyn Fn(&Condition) -> bool) -> Vec<Judged> {
+    let about = asking.about;
     let all = about.skill.require.iter().flat_map(|g| g.conditions.iter().map(|c| (g.kind.node, c)));
     all.enumerate()
         .filter(|(_, (_, c))| wanted(c))
         .map(|(index, (group, c))| {
-            let (verdict, because) = verdict(eval, about, c);
+            let (verdict, because) = verdict(asking, c);
             Judged {
                 group,
                 index,
@@ -270,14 +272,14 @@ fn conditions(eval: &Evaluator, about: About, wanted: &dyn Fn(&Condition) -> boo
         .collect()
 }
 
-fn verdict(eval: &Evaluator, about: About, condition: &Condition) -> (Verdict, Because) {
-    match eval.ask(about, &condition.test) {
+fn verdict(asking: &Asking, condition: &Condition) -> (Verdict, Because) {
+    match asking.ask(&condition.test) {
         Answer::Known { value: Value::Bool(true), because, .. } => {
             let ids: BTreeSet<String> = because.contract_assumptions().into_iter().map(str::to_owned).collect();
             (if ids.is_empty() { Verdict::Proved } else { Verdict::Assumed(ids) }, because)
         }
         // A remainder loop serves a count that does not divide as well as one that is not known.
-        Answer::Known { value: Value::Bool(false), because, .. } if has_tail(eval, condition) => {
+        Answer::Known { value: Value::Bool(false), because, .. } if serves_a_tail(condition) => {
             (Verdict::Guarded { policy: GuardPolicy::Tail, code: None }, because)
         }
         Answer::Known { value: Value::Bool(false), because, witness } => {
@@ -287,18 +289,17 @@ fn verdict(eval: &Evaluator, about: About, condition: &Condition) -> (Verdict, B
         Answer::Known { because, .. } => {
             (Verdict::Unknown { reason: "the condition is no truth value".into(), at: vec![], next: None }, because)
         }
-        Answer::Unknown { reason, at, next } => guarded(eval, about, condition, reason, at, next),
+        Answer::Unknown { reason, at, next } => guarded(asking, condition, reason, at, next),
     }
 }
 
-fn has_tail(eval: &Evaluator, condition: &Condition) -> bool {
-    condition.guard.as_ref().is_some_and(|g| g.node == GuardPolicy::Tail) && eval.has_tail(&condition.test)
+fn serves_a_tail(condition: &Condition) -> bool {
+    condition.guard.as_ref().is_some_and(|g| g.node == GuardPolicy::Tail) && has_tail(&condition.test)
 }
 
 /// An unknown condition whose clause names a guard holds behind that guard, where it can be written.
 fn guarded(
-    eval: &Evaluator,
-    about: About,
+    asking: &Asking,
     condition: &Condition,
     reason: String,
     at: Vec<(Span, String)>,
@@ -308,11 +309,11 @@ fn guarded(
         |reason: String| (Verdict::Unknown { reason, at: at.clone(), next: next.clone() }, Because::nothing());
     match condition.guard.as_ref().map(|g| g.node) {
         None | Some(GuardPolicy::Contract) => unknown(reason),
-        Some(GuardPolicy::Tail) if has_tail(eval, condition) => {
+        Some(GuardPolicy::Tail) if serves_a_tail(condition) => {
             (Verdict::Guarded { policy: GuardPolicy::Tail, code: None }, Because::nothing())
         }
         Some(GuardPolicy::Tail) => unknown(reason),
-        Some(policy) => match eval.guard(about, &condition.test) {
+        Some(policy) => match asking.guard(&condition.test) {
             Ok(code) => (Verdict::Guarded { policy, code: Some(code) }, Because::nothing()),
             Err(why) => unknown(format!("{reason}; no guard can test it: {why}")),
         },
@@ -346,7 +347,7 @@ pub fn payoff(skill: &Skill, eval: &Evaluator, bindings: &BTreeMap<String, Bound
     };
     let mut best = Payoff::NotExpected("nothing says that it pays".into());
     for member in members {
-        match member_payoff(eval, About { skill, bindings, member }) {
+        match member_payoff(&eval.about(About { skill, bindings, member })) {
             paying @ Payoff::Expected(_) => return paying,
             unknown @ Payoff::Unknown(_) => best = unknown,
             no if matches!(best, Payoff::NotExpected(_)) => best = no,
@@ -356,12 +357,13 @@ pub fn payoff(skill: &Skill, eval: &Evaluator, bindings: &BTreeMap<String, Bound
     best
 }
 
-fn member_payoff(eval: &Evaluator, about: About) -> Payoff {
+fn member_payoff(asking: &Asking) -> Payoff {
+    let about = asking.about;
     let trends = about.skill.effects.iter().map(|e| format!("{} {}", e.metric.node, e.trend.node));
     let mut unknown = None;
     for condition in &about.skill.pays {
         let because = condition.because.as_ref().map(|b| b.node.clone()).unwrap_or_default();
-        match eval.ask(about, &condition.test) {
+        match asking.ask(&condition.test) {
             Answer::Known { value: Value::Bool(true), .. } => {}
             Answer::Known { .. } => return Payoff::NotExpected(because),
             // The last one is kept: what limits the kernel stands last, and says most.

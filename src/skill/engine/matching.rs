@@ -100,7 +100,7 @@ fn filter(skill: &Skill, binding: &Binding, eval: &Evaluator, bound: &BTreeMap<S
     let Some(condition) = &binding.condition else { return true };
     let mut scope_bindings = bound.clone();
     scope_bindings.insert(binding.name.node.clone(), Bound::One(anchor));
-    eval.ask(About { skill, bindings: &scope_bindings, member: None }, condition).is_true()
+    eval.about(About { skill, bindings: &scope_bindings, member: None }).ask(condition).is_true()
 }
 
 fn places(binding: &Binding, program: &Program, f: &Function, at: FunctionRef) -> Vec<Anchor> {
