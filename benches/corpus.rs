@@ -106,7 +106,7 @@ fn folder(dir: &Path, arch: &str, compile: bool) {
     let clock = Instant::now();
     let (project, program) = load(dir);
     let bytes = |parsed: bool| -> usize {
-        project.files.iter().filter(|f| f.needs_parse == parsed).map(|f| project.sources.get(f.id).bytes.len()).sum()
+        project.files.iter().filter(|f| f.needs_parse == parsed).map(|f| project.sources.get(f.id).bytes().len()).sum()
     };
     let (parsed, skipped) = (bytes(true), bytes(false));
     println!("\n## {name}\n{} files, {parsed} bytes parsed, {skipped} passed over", project.files.len());
@@ -210,7 +210,7 @@ fn skill_row(
     let mut alone: BTreeMap<&str, usize> = BTreeMap::new();
     for f in &own {
         if let FindingKind::Refused { failed, .. } = &f.kind {
-            let texts: BTreeSet<&str> = failed.iter().map(|j| j.text.as_str()).collect();
+            let texts: BTreeSet<&str> = failed.iter().map(|j| &*j.text).collect();
             for t in &texts {
                 *refused.entry(t).or_default() += 1;
                 if texts.len() == 1 {

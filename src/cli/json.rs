@@ -44,7 +44,7 @@ pub fn condition(sources: &Sources, judged: &Judged) -> Value {
         Verdict::Unknown { reason, next, .. } => (Some(reason.clone()), next.clone()),
     };
     json!({
-        "group": judged.group.as_str(), "condition": judged.text, "because": judged.reason,
+        "group": judged.group.as_str(), "condition": &*judged.text, "because": &*judged.reason,
         "verdict": judged.verdict.word(), "detail": detail, "next": next,
         "member": judged.member.map(|m| place(sources, m.span)),
     })

@@ -79,7 +79,7 @@ pub fn load_text(name: &str, text: &str) -> Loaded {
 fn parse(project: Project, explicit: &[PathBuf]) -> Loaded {
     let mut loaded = Loaded::default();
     for file in &project.files {
-        let bytes = project.sources.get(file.id).bytes.len() as u64;
+        let bytes = project.sources.get(file.id).bytes().len() as u64;
         let named = file.role == Role::Named && (file.needs_parse || explicit.contains(&file.path));
         if named {
             loaded.requested.push(file.id);

@@ -128,7 +128,7 @@ impl<'a> Target<'a> {
     pub fn write_texts(&self, session: &Session, files: &[FileResult], printer: &mut Printer) -> Result<(), Failure> {
         let path = |f: &FileResult| session.loaded.paths.get(&f.file);
         let bytes =
-            |f: &FileResult| if f.changed() { f.after.text.as_bytes().to_vec() } else { f.before.bytes.to_vec() };
+            |f: &FileResult| if f.changed() { f.after.text.as_bytes().to_vec() } else { f.before.bytes().to_vec() };
         let mut list: Vec<(PathBuf, Vec<u8>)> = vec![];
         if let Some(out) = &self.args.out {
             list.extend(files.iter().filter_map(|f| Some((below(out, path(f)?), bytes(f)))));

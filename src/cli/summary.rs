@@ -86,7 +86,7 @@ impl Tally {
                 FindingKind::Feature { .. } => tally.features += 1,
                 FindingKind::Refused { failed, .. } => {
                     tally.refused += 1;
-                    let mut names: Vec<String> = failed.iter().map(|j| j.text.clone()).collect();
+                    let mut names: Vec<String> = failed.iter().map(|j| j.text.to_string()).collect();
                     names.sort();
                     names.dedup();
                     for name in names {

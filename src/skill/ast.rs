@@ -1,6 +1,8 @@
 //! A skill file as a tree with spans everywhere. Names are not resolved and types not checked here: see
 //! [`super::check`].
 
+use std::sync::{Arc, OnceLock};
+
 use crate::source::Span;
 
 use super::vocabulary::Surface;
@@ -221,9 +223,40 @@ pub struct Condition {
     pub because: Option<Name>,
     pub guard: Option<Spanned<GuardPolicy>>,
     pub span: Span,
+    pub words: Words,
 }
 
+/// How a condition and its reason read. Written once, for they are said of every place; it follows from the rest of the
+/// condition, so that it does not count when two are compared.
+#[derive(Clone, Debug, Default)]
+pub struct Words(OnceLock<(Arc<str>, Arc<str>)>);
+
+impl PartialEq for Words {
+    fn eq(&self, _: &Words) -> bool {
+        true
+    }
+}
+
+impl Eq for Words {}
+
 impl Condition {
+    /// The test as the skill file writes it.
+    pub fn text(&self) -> Arc<str> {
+        self.words().0.clone()
+    }
+
+    /// Why the rewrite would be wrong otherwise; empty where the file does not say.
+    pub fn reason(&self) -> Arc<str> {
+        self.words().1.clone()
+    }
+
+    fn words(&self) -> &(Arc<str>, Arc<str>) {
+        self.words.0.get_or_init(|| {
+            let reason = self.because.as_ref().map_or("", |b| &b.node);
+            (super::print::print_expr(&self.test).into(), reason.into())
+        })
+    }
+
     /// The name by which a `refuse` clause speaks of this condition: its label, else its outermost predicates.
     /// A condition that could not be read may have any name.
     pub fn answers_to(&self, name: &str) -> bool {

@@ -72,12 +72,13 @@ impl std::fmt::Debug for Revision {
     }
 }
 
-/// One file. `text` has exactly as many bytes as `bytes`: where the file is not UTF-8, each offending byte is shown as
-/// `?`, and the file is analysed but never edited.
+/// One file. `text` has exactly as many bytes as the file: where that is not UTF-8, each offending byte is shown as `?`,
+/// and the file is analysed but never edited.
 #[derive(Clone, Debug)]
 pub struct SourceFile {
     pub name: String,
-    pub bytes: Arc<[u8]>,
+    /// Where it is not UTF-8.
+    raw: Option<Arc<[u8]>>,
     pub text: Arc<str>,
     pub is_utf8: bool,
     pub revision: Revision,
@@ -89,9 +90,15 @@ impl SourceFile {
     pub fn new(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> SourceFile {
         let bytes: Vec<u8> = bytes.into();
         let revision = Revision::of(&bytes);
-        let (text, is_utf8) = decode(&bytes);
+        let (text, raw) = decode(bytes);
+        let is_utf8 = raw.is_none();
         let lines = Lines::new(&text);
-        SourceFile { name: name.into(), bytes: bytes.into(), text: text.into(), is_utf8, revision, lines }
+        SourceFile { name: name.into(), raw, text: text.into(), is_utf8, revision, lines }
+    }
+
+    /// The file as it is on the disk.
+    pub fn bytes(&self) -> &[u8] {
+        self.raw.as_deref().unwrap_or(self.text.as_bytes())
     }
 
     pub fn slice(&self, span: Span) -> &str {
@@ -99,17 +106,18 @@ impl SourceFile {
     }
 }
 
-/// A length-preserving decoding, and whether the bytes were UTF-8.
-fn decode(bytes: &[u8]) -> (String, bool) {
-    if let Ok(text) = std::str::from_utf8(bytes) {
-        return (text.to_owned(), true);
-    }
+/// A length-preserving decoding, and the bytes where they were not UTF-8.
+fn decode(bytes: Vec<u8>) -> (String, Option<Arc<[u8]>>) {
+    let bytes = match String::from_utf8(bytes) {
+        Ok(text) => return (text, None),
+        Err(not_utf8) => not_utf8.into_bytes(),
+    };
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());
         text.extend(std::iter::repeat_n('?', chunk.invalid().len()));
     }
-    (text, false)
+    (text, Some(bytes.into()))
 }
 
 /// The files of one run, in the order in which they were added.

@@ -1,6 +1,7 @@
 //! Judges the conditions of a skill at a site: every condition is evaluated before anything is said.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::eval::{About, Asking, Evaluator, has_tail};
 use super::guard::exclude_each_other;
@@ -57,9 +58,9 @@ pub struct Judged {
     /// Position among all conditions of the skill, in the order of the file.
     pub index: usize,
     /// The condition as the skill file writes it.
-    pub text: String,
+    pub text: Arc<str>,
     /// Why the rewrite would be wrong otherwise.
-    pub reason: String,
+    pub reason: Arc<str>,
     pub member: Option<Anchor>,
     pub verdict: Verdict,
     pub because: Because,
@@ -243,7 +244,7 @@ fn undetermined(asking: &Asking) -> Vec<Judged> {
     let judged = |(definition, verdict): (&crate::skill::ast::Let, Verdict)| Judged {
         group: GroupKind::Datatypes,
         index: LET,
-        text: format!("let {} = {}", definition.name.node, crate::skill::print::print_expr(&definition.value)),
+        text: format!("let {} = {}", definition.name.node, crate::skill::print::print_expr(&definition.value)).into(),
         reason: "the rewrite is written with this value, which must be the same for every launch".into(),
         member: about.member.map(|(_, anchor)| anchor),
         verdict,
@@ -262,8 +263,8 @@ fn conditions(asking: &Asking, wanted: &dyn Fn(&Condition) -> bool) -> Vec<Judge
             Judged {
                 group,
                 index,
-                text: crate::skill::print::print_expr(&c.test),
-                reason: c.because.as_ref().map(|b| b.node.clone()).unwrap_or_default(),
+                text: c.text(),
+                reason: c.reason(),
                 member: about.member.map(|(_, anchor)| anchor),
                 verdict,
                 because,

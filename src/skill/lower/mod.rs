@@ -265,7 +265,14 @@ impl Lower<'_> {
 
     fn condition(&mut self, raw: RawCondition) -> Condition {
         let guessed = self.unclosed.range(raw.span.start..raw.span.end).next().is_some();
-        let mut condition = Condition { label: raw.label, test: raw.test, because: None, guard: None, span: raw.span };
+        let mut condition = Condition {
+            label: raw.label,
+            test: raw.test,
+            because: None,
+            guard: None,
+            span: raw.span,
+            words: Words::default(),
+        };
         for modifier in raw.modifiers {
             match modifier {
                 Modifier::Because(text) => {
