@@ -69,16 +69,13 @@ pub fn contexts(program: &Program, kernel: FunctionRef, assumptions: &[&Assumpti
         host_facts(&mut context, program, r, f, macros);
         visible.push(context);
     }
-    for (u, unit) in program.units.iter().enumerate() {
-        for (name, args, span) in &unit.instantiations {
-            if name.rsplit("::").next() == Some(&f.name) && f.is_template() {
-                let mut context = general.clone();
-                context.because = closure.clone().and(&Because::at(*span, "instantiated here"));
-                context.label = "this instantiation".into();
-                instantiate(&mut context, program, u as u32, f, args, None, macros);
-                visible.push(context);
-            }
-        }
+    for (u, n) in names.filter(|_| f.is_template()).map_or(&[][..], |n| n.instantiations_of(&f.name)) {
+        let Some((_, args, span)) = program.unit(*u).instantiations.get(*n as usize) else { continue };
+        let mut context = general.clone();
+        context.because = closure.clone().and(&Because::at(*span, "instantiated here"));
+        context.label = "this instantiation".into();
+        instantiate(&mut context, program, *u, f, args, None, macros);
+        visible.push(context);
     }
     Contexts { general, visible }
 }

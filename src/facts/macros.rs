@@ -1,12 +1,13 @@
 //! The macros of a file, read off its text: what a name may hide.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::because::Because;
 use super::names::{Effects, Names};
 use crate::ir::{FunctionRef, Program};
 use crate::source::Span;
+use crate::source::tokens::{TokenKind, scan_code};
 
 /// Macro names and the identifiers of their bodies, transitively.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +24,8 @@ pub struct Macros {
     /// The unit of that program.
     unit: u32,
     effects: Arc<Effects>,
+    /// Where each word stands first that no `(` follows.
+    bare: OnceLock<BTreeMap<String, (u32, u32)>>,
 }
 
 /// Redefining one of these means that the text does not say what it seems to.
@@ -63,7 +66,7 @@ const RESERVED: &[&str] = &[
 
 impl Macros {
     /// Reads every `#define` of `text`, whichever `#if` it stands in.
-    pub fn read(text: &str) -> Macros {
+    pub fn read(text: Arc<str>) -> Macros {
         let mut bodies: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let mut tested = BTreeSet::new();
@@ -92,7 +95,8 @@ impl Macros {
                 bodies.entry(name).or_default().extend(words);
             }
         }
-        Macros { text: Arc::from(text), bodies, texts, tested, names: None, unit: 0, effects: Arc::default() }
+        let (effects, bare) = (Arc::default(), OnceLock::new());
+        Macros { text, bodies, texts, tested, names: None, unit: 0, effects, bare }
     }
 
     /// The same macros in a program with these names.
@@ -111,6 +115,22 @@ impl Macros {
     /// The functions that `name` may mean in this file.
     pub fn functions(&self, program: &Program, name: &str) -> Option<Vec<FunctionRef>> {
         Some(self.names()?.functions(program, self.unit, name))
+    }
+
+    /// Where the file first has the word `name` without a `(` after it: start and end.
+    pub fn bare_use(&self, name: &str) -> Option<(u32, u32)> {
+        let read = || {
+            let text: &str = &self.text;
+            let mut found = BTreeMap::new();
+            let tokens = scan_code(text);
+            for w in tokens.windows(2).filter(|w| w[0].kind == TokenKind::Word && w[1].of(text) != "(") {
+                if !found.contains_key(w[0].of(text)) {
+                    found.insert(w[0].of(text).to_owned(), (w[0].start, w[0].end));
+                }
+            }
+            found
+        };
+        self.bare.get_or_init(read).get(name).copied()
     }
 
     pub fn effects(&self) -> &Effects {
@@ -271,13 +291,13 @@ mod tests {
     #[test]
     fn plain_expressions_are_told_from_the_rest() {
         let pure = &["fmaxf"];
-        let m = Macros::read(
+        let m = Macros::read(Arc::from(
             "#define SQ(x) ((x) * (x))\n#define UP(a, b) (((a) + (b) - 1) / (b))\n#define LN 0x1Fu\n#define TWO SQ(2.0f)\n\
              #define SET(x) (x = 1)\n#define INC(x) x++\n#define AT(i) data[i]\n#define REF(x) (&x)\n#define HID(x) (x + i)\n\
              #define CALL(x) f(x)\n#define MX(a) fmaxf(a, 0.f)\n#define TWICE 1\n#define TWICE j++\n#define SELF SELF\n\
              #define APPLY(f, x) f(x)\n#define APPLY2(f, x) (f)(x)\n#define MEMBER(a) a.next\n#define CAST(x) ((float)(x))\n\
              #define HIDCALL(x) i(x)\n",
-        );
+        ));
         let none = |_: &str| false;
         for name in ["SQ", "UP", "LN", "TWO", "MX", "CAST"] {
             assert!(m.is_plain(name, pure, &none), "{name}");
@@ -292,10 +312,12 @@ mod tests {
 
     #[test]
     fn sees_through_continuation_lines_and_other_macros() {
-        let m = Macros::read("#define A(x) do { \\\n  i++; B; } while (0)\n# define B hidden[j] = 0\nint defineC;\n");
+        let m = Macros::read(Arc::from(
+            "#define A(x) do { \\\n  i++; B; } while (0)\n# define B hidden[j] = 0\nint defineC;\n",
+        ));
         let names = m.mentions("A");
         assert!(["i", "B", "hidden", "j"].iter().all(|n| names.contains(*n)), "{names:?}");
         assert!(!m.contains("C"));
-        assert_eq!(Macros::read("#define float double\n").shadows(std::iter::empty()), Some("float".into()));
+        assert_eq!(Macros::read(Arc::from("#define float double\n")).shadows(std::iter::empty()), Some("float".into()));
     }
 }

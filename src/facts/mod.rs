@@ -102,7 +102,7 @@ impl<'a> Facts<'a> {
 /// The macros of each unit of the program, in order.
 pub fn macros_of(program: &Program, sources: &Sources) -> Vec<Macros> {
     let names = Arc::new(Names::of(program, sources));
-    let read = |u: &Unit| Macros::read(&sources.get(u.file).text);
+    let read = |u: &Unit| Macros::read(sources.get(u.file).text.clone());
     program.units.iter().zip(0..).map(|(u, n)| read(u).within(names.clone(), n)).collect()
 }
 
@@ -113,7 +113,7 @@ pub fn macros_after(program: &Program, sources: &Sources, macros: Vec<Macros>, f
     let replaced = program.units.iter().position(|u| u.file == file).and_then(|n| macros.get(n));
     let known = replaced.filter(|m| includes(&m.text) == includes(text)).and_then(Macros::names);
     let names = Arc::new(known.map_or_else(|| Names::of(program, sources), |n| n.after(program)));
-    let fresh = |(u, old): (&Unit, Macros)| if u.file == file { Macros::read(text) } else { old };
+    let fresh = |(u, old): (&Unit, Macros)| if u.file == file { Macros::read(text.clone()) } else { old };
     program.units.iter().zip(macros).map(fresh).zip(0..).map(|(m, n)| m.within(names.clone(), n)).collect()
 }
 

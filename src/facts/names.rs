@@ -22,6 +22,8 @@ pub struct Names {
     values: BTreeSet<String>,
     aliases: BTreeSet<String>,
     launches: BTreeMap<String, Vec<LaunchRef>>,
+    /// Explicit instantiations by the last part of the template's name: unit, and position there.
+    instantiations: BTreeMap<String, Vec<(u32, u32)>>,
     /// Last parts of all names that stand in expressions, launches apart.
     mentioned: BTreeSet<String>,
     /// Whether any function has a part that could not be read.
@@ -62,6 +64,9 @@ impl Names {
                 names.values.insert(g.name.clone());
                 names.values.insert(g.qualified.clone());
             }
+            for (n, (name, ..)) in (0..).zip(&unit.instantiations) {
+                names.instantiations.entry(last(name).to_owned()).or_default().push((u, n));
+            }
             names.values.extend(unit.constants.iter().map(|(n, ..)| n.clone()));
             names.aliases.extend(unit.aliases.iter().map(|a| a.name.clone()));
             for (l, launch) in unit.launches.iter().enumerate() {
@@ -97,6 +102,16 @@ impl Names {
         let name = &program.function(kernel).name;
         let all = self.launches.get(name).map_or(&[][..], Vec::as_slice);
         all.iter().filter(|l| self.functions(program, l.unit, name).contains(&kernel)).copied().collect()
+    }
+
+    /// Every function of this name in the program, in the order of the units.
+    pub fn everywhere(&self, name: &str) -> &[FunctionRef] {
+        self.functions.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// The explicit instantiations of templates of this name: unit, and position there.
+    pub fn instantiations_of(&self, name: &str) -> &[(u32, u32)] {
+        self.instantiations.get(name).map_or(&[], Vec::as_slice)
     }
 
     /// Whether any unit has a function of this name.

@@ -6,7 +6,6 @@ use super::{Guard, Predicate, Query};
 use crate::facts::{Because, Missing};
 use crate::ir::*;
 use crate::skill::vocabulary::{Signature, Surface, SurfaceSet, ValueType};
-use crate::source::tokens::scan_code;
 
 const CALL: ValueType = ValueType::Anchor(SurfaceSet::of(&[Surface::Call]));
 /// Functions for which CUDA has a faster intrinsic.
@@ -92,7 +91,7 @@ fn callee(q: &Query) -> Answer {
 fn resolves_to_builtin(q: &Query) -> Answer {
     settle(name(q).and_then(|(full, last, e)| {
         let span = q.facts.function.expr(e).span;
-        let named = q.facts.program.units.iter().flat_map(|u| &u.functions).find(|f| f.name == last);
+        let named = super::shared::functions_named(q.facts, last).next();
         if let Some(f) = named {
             let text = "the program has a function of this name";
             return Ok(Answer::no(Because::nothing(), text, vec![(f.name_span, "here".into())]));
@@ -121,14 +120,14 @@ fn resolves_to_builtin(q: &Query) -> Answer {
 /// Where the file uses the name without calling it: a variable, a type, an alias or a using-declaration of that name.
 fn other_meaning(q: &Query, name: &str) -> Option<crate::source::Span> {
     let units = &q.facts.program.units;
-    let global = units.iter().flat_map(|u| &u.globals).find(|g| g.name == name).map(|g| g.span);
+    let known = q.facts.macros.names().is_some_and(|n| n.has_value(name));
+    let globals = units.iter().filter(|_| known).flat_map(|u| &u.globals);
+    let global = globals.into_iter().find(|g| g.name == name).map(|g| g.span);
     let f = q.facts.function;
     let local = f.vars.iter().find(|v| v.name == name && v.kind != VarKind::Unresolved).map(|v| v.name_span);
-    let text: &str = &q.facts.macros.text;
-    let tokens = scan_code(text);
-    let bare = tokens.windows(2).find(|w| w[0].of(text) == name && w[1].of(text) != "(");
     let file = f.name_span.file;
-    global.or(local).or(bare.map(|w| crate::source::Span { file, start: w[0].start, end: w[0].end }))
+    let bare = || q.facts.macros.bare_use(name).map(|(start, end)| crate::source::Span { file, start, end });
+    global.or(local).or_else(bare)
 }
 
 fn device_only(q: &Query) -> Answer {

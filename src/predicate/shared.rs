@@ -264,14 +264,18 @@ fn static_bytes(facts: &Facts) -> Result<Answer, Missing> {
     // Functions that the kernel calls may have shared variables of their own.
     for c in &f.calls {
         let name = c.callee.rsplit("::").next().unwrap_or(&c.callee);
-        let own = facts.program.units.iter().flat_map(|u| &u.functions).filter(|g| g.name == name);
-        let any = own.clone().next().is_some();
-        if own.into_iter().any(|g| g.vars.iter().any(|v| v.kind == VarKind::Shared) || !g.calls.is_empty()) {
+        let mut own = functions_named(facts, name);
+        if own.any(|g| g.vars.iter().any(|v| v.kind == VarKind::Shared) || !g.calls.is_empty()) {
             return Err(Missing::new("a function that is called may use shared memory").at(f.expr(c.expr).span, "here"));
         }
-        let _ = any;
     }
     Ok(Answer::int(total, because))
+}
+
+/// Every function of the program that has this name.
+pub(super) fn functions_named<'f>(facts: &'f Facts, name: &str) -> impl Iterator<Item = &'f Function> {
+    let all = facts.macros.names().map_or(&[][..], |n| n.everywhere(name));
+    all.iter().map(|r| facts.program.function(*r))
 }
 
 fn bank_degree(q: &Query) -> Answer {
