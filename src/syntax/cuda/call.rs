@@ -1,11 +1,11 @@
 //! Calls: named, of methods, of values, casts in call form, constructors, kernel launches; and lambdas.
 
+use super::kind::{Field, Kind};
 use super::lower::Lower;
 use super::names::value;
-use super::tree::{children, field, named};
+use super::tree::{Node, children, field, named, only};
 use crate::ir::*;
 use std::collections::BTreeSet;
-use tree_sitter::Node;
 
 /// What stands in front of the parentheses.
 struct Callee<'t> {
@@ -16,18 +16,18 @@ struct Callee<'t> {
 
 impl<'a> Lower<'a> {
     pub fn call(&mut self, node: Node<'a>) -> ExprId {
-        let Some(function) = field(node, "function") else { return self.opaque("call", node, vec![]) };
-        if let Some(config) = named(node).into_iter().find(|n| n.kind() == "kernel_call_syntax") {
+        let Some(function) = field(node, Field::Function) else { return self.opaque("call", node, vec![]) };
+        if let Some(config) = named(node).find(|n| n.kind() == Kind::KernelCallSyntax) {
             return self.launch(node, function, config);
         }
         match function.kind() {
-            "identifier"
-            | "qualified_identifier"
-            | "template_function"
-            | "field_expression"
-            | "primitive_type"
-            | "sized_type_specifier"
-            | "type_identifier" => {}
+            Kind::Identifier
+            | Kind::QualifiedIdentifier
+            | Kind::TemplateFunction
+            | Kind::FieldExpression
+            | Kind::PrimitiveType
+            | Kind::SizedTypeSpecifier
+            | Kind::TypeIdentifier => {}
             _ => return self.call_value(node, function),
         }
         let callee = self.callee(function);
@@ -50,7 +50,7 @@ impl<'a> Lower<'a> {
         }
         let receiver = callee.receiver.map(|r| self.expr(r));
         let template_args = self.template_args(callee.template, node, function);
-        let args = field(node, "arguments").map(|a| self.exprs(a)).unwrap_or_default();
+        let args = field(node, Field::Arguments).map(|a| self.exprs(a)).unwrap_or_default();
         let types: Vec<Type> = args.iter().map(|a| self.type_of(*a)).collect();
         let ty = if receiver.is_some() { Type::Unknown } else { self.call_type(&callee.name, &types) };
         let span = self.span(node);
@@ -58,32 +58,32 @@ impl<'a> Lower<'a> {
     }
 
     fn call_value(&mut self, node: Node<'a>, function: Node<'a>) -> ExprId {
-        let named_var = field(function, "name").filter(|_| function.kind() == "template_function");
+        let named_var = field(function, Field::Name).filter(|_| function.kind() == Kind::TemplateFunction);
         let callee = self.expr(named_var.unwrap_or(function));
-        let args = field(node, "arguments").map(|a| self.exprs(a)).unwrap_or_default();
+        let args = field(node, Field::Arguments).map(|a| self.exprs(a)).unwrap_or_default();
         let span = self.span(node);
         self.add_expr(ExprKind::CallValue { callee, args }, Type::Unknown, span)
     }
 
     fn callee(&self, function: Node<'a>) -> Callee<'a> {
         match function.kind() {
-            "template_function" => Callee {
-                name: field(function, "name").map_or(String::new(), |n| self.text(n).to_owned()),
-                template: field(function, "arguments"),
+            Kind::TemplateFunction => Callee {
+                name: field(function, Field::Name).map_or(String::new(), |n| self.text(n).to_owned()),
+                template: field(function, Field::Arguments),
                 receiver: None,
             },
-            "qualified_identifier" => {
+            Kind::QualifiedIdentifier => {
                 let template = last_template(function);
                 let end = template.map_or(function.end_byte(), |t| t.start_byte());
                 let text = self.input.text.get(function.start_byte()..end).unwrap_or("");
                 Callee { name: super::declarator::normalise(text), template, receiver: None }
             }
-            "field_expression" => {
-                let template = field(function, "field").and_then(last_template);
+            Kind::FieldExpression => {
+                let template = field(function, Field::Field).and_then(last_template);
                 let end = template.map_or(function.end_byte(), |t| t.start_byte());
                 let text = self.input.text.get(function.start_byte()..end).unwrap_or("");
                 let name = super::declarator::member_path(text);
-                Callee { name, template, receiver: field(function, "argument") }
+                Callee { name, template, receiver: field(function, Field::Argument) }
             }
             _ => Callee { name: self.text(function).to_owned(), template: None, receiver: None },
         }
@@ -92,10 +92,10 @@ impl<'a> Lower<'a> {
     /// Template arguments as texts; where the mask blanked them, they are read from the original.
     fn template_args(&self, list: Option<Node<'a>>, call: Node<'a>, function: Node<'a>) -> Vec<String> {
         if let Some(list) = list {
-            return named(list).into_iter().map(|n| self.text(n).trim().to_owned()).collect();
+            return named(list).map(|n| self.text(n).trim().to_owned()).collect();
         }
-        let config = named(call).into_iter().find(|n| n.kind() == "kernel_call_syntax");
-        let start = config.or(field(call, "arguments")).map_or(0, |a| a.start_byte());
+        let config = named(call).find(|n| n.kind() == Kind::KernelCallSyntax);
+        let start = config.or(field(call, Field::Arguments)).map_or(0, |a| a.start_byte());
         let gap = self.input.original.get(function.end_byte()..start).unwrap_or("").trim();
         match gap.strip_prefix('<').and_then(|g| g.strip_suffix('>')) {
             Some(inner) => split_arguments(inner),
@@ -113,13 +113,13 @@ impl<'a> Lower<'a> {
             "bit_cast" | "std::bit_cast" | "cuda::std::bit_cast" => CastStyle::Bit,
             _ => return None,
         };
-        let target = named(callee.template?).into_iter().next()?;
-        let ty = if target.kind() == "type_descriptor" {
+        let target = named(callee.template?).next()?;
+        let ty = if target.kind() == Kind::TypeDescriptor {
             self.type_descriptor(target)
         } else {
             self.type_by_name(self.text(target))
         };
-        let args = field(node, "arguments").map(|a| self.exprs(a)).unwrap_or_default();
+        let args = field(node, Field::Arguments).map(|a| self.exprs(a)).unwrap_or_default();
         let [operand] = args.as_slice() else { return None };
         let span = self.span(node);
         Some(self.add_expr(ExprKind::Cast { style, ty: ty.clone(), operand: *operand }, ty, span))
@@ -129,10 +129,9 @@ impl<'a> Lower<'a> {
     fn reinterpreting_macro(&mut self, node: Node<'a>, callee: &Callee<'a>) -> Option<ExprId> {
         let target = self.input.reinterpreting_macro(&callee.name)?;
         let ty = self.type_by_name(&target);
-        let arguments = named(field(node, "arguments")?);
-        let [argument] = arguments.as_slice() else { return None };
-        let operand = self.expr(*argument);
-        let (span, inner) = (self.span(node), self.span(*argument));
+        let argument = only(field(node, Field::Arguments)?)?;
+        let operand = self.expr(argument);
+        let (span, inner) = (self.span(node), self.span(argument));
         let operand_ty = self.type_of(operand);
         let pointer =
             if operand_ty == Type::Unknown { operand_ty } else { Type::pointer_to(value(&operand_ty).clone()) };
@@ -145,14 +144,14 @@ impl<'a> Lower<'a> {
 
     /// `float(x)`, `T(x)`, `dim3(8, 8)`.
     fn constructor_call(&mut self, node: Node<'a>, function: Node<'a>, callee: &Callee<'a>) -> Option<ExprId> {
-        if function.kind() == "identifier" && self.returns.contains_key(&callee.name) {
+        if function.kind() == Kind::Identifier && self.returns.contains_key(&callee.name) {
             return None;
         }
         let ty = self.type_by_name(self.text(function));
         if matches!(&ty, Type::Named(n) if n != "dim3" && !self.is_class(n)) {
             return None;
         }
-        let args = field(node, "arguments").map(|a| self.exprs(a)).unwrap_or_default();
+        let args = field(node, Field::Arguments).map(|a| self.exprs(a)).unwrap_or_default();
         let span = self.span(node);
         Some(match args.as_slice() {
             [operand] if matches!(ty, Type::Scalar(_) | Type::Pointer(_) | Type::Param(_)) => {
@@ -174,9 +173,9 @@ impl<'a> Lower<'a> {
         let callee_span = self.input.span(function.start_byte()..end.max(function.start_byte()));
         self.lookup(&callee.name);
         let config = self.exprs(config);
-        let args = field(node, "arguments").map(|a| self.exprs(a)).unwrap_or_default();
+        let args = field(node, Field::Arguments).map(|a| self.exprs(a)).unwrap_or_default();
         let span = self.span(node);
-        let statement = node.parent().filter(|p| p.kind() == "expression_statement").map(|p| self.span(p));
+        let statement = node.parent().filter(|p| p.kind() == Kind::ExpressionStatement).map(|p| self.span(p));
         let index = self.unit.launches.len() as u32;
         let expr = self.add_expr(ExprKind::Launch(index), Type::Void, span);
         let caller = self.function().id;
@@ -200,46 +199,46 @@ impl<'a> Lower<'a> {
     /// A lambda is a function of its own; names of the function around it become captured variables.
     pub fn lambda(&mut self, node: Node<'a>) -> ExprId {
         let span = self.span(node);
-        let name_span = field(node, "captures").map_or(span, |c| self.span(c));
+        let name_span = field(node, Field::Captures).map_or(span, |c| self.span(c));
         self.frame();
         let id = self.open(FunctionKind::Lambda, "", span, name_span);
-        if let Some(list) = field(node, "template_parameters") {
+        if let Some(list) = field(node, Field::TemplateParameters) {
             let params = self.template_params(list);
             self.set_template(params);
         }
-        if let Some(captures) = field(node, "captures") {
+        if let Some(captures) = field(node, Field::Captures) {
             for item in named(captures) {
                 self.capture(item);
             }
         }
-        if let Some(declarator) = field(node, "declarator") {
-            if let Some(list) = field(declarator, "parameters") {
+        if let Some(declarator) = field(node, Field::Declarator) {
+            if let Some(list) = field(declarator, Field::Parameters) {
                 for p in named(list) {
                     self.parameter(p);
                 }
             }
-            if let Some(ty) = named(declarator).into_iter().find(|n| n.kind() == "trailing_return_type") {
-                let ty = named(ty).into_iter().next().map_or(Type::Unknown, |t| self.type_descriptor(t));
+            if let Some(ty) = named(declarator).find(|n| n.kind() == Kind::TrailingReturnType) {
+                let ty = named(ty).next().map_or(Type::Unknown, |t| self.type_descriptor(t));
                 self.function().return_type = ty;
             }
         }
-        self.body(field(node, "body"), node);
+        self.body(field(node, Field::Body), node);
         self.name_lambda(id);
         self.close();
         self.add_expr(ExprKind::Lambda(id), Type::Unknown, span)
     }
 
     fn capture(&mut self, item: Node<'a>) {
-        if item.kind() == "lambda_capture_initializer" {
-            let name = field(item, "left").or_else(|| named(item).into_iter().next());
-            let init = field(item, "right").map(|r| self.expr(r));
+        if item.kind() == Kind::LambdaCaptureInitializer {
+            let name = field(item, Field::Left).or_else(|| named(item).next());
+            let init = field(item, Field::Right).map(|r| self.expr(r));
             let ty = init.map_or(Type::Unknown, |i| value(&self.type_of(i)).clone());
             if let Some(name) = name {
                 let mut var = super::lower::plain_var(self.text(name), VarKind::Captured, ty, self.span(name));
                 var.init = init;
                 self.add_var(var);
             }
-        } else if item.kind() == "identifier" {
+        } else if item.kind() == Kind::Identifier {
             self.lookup(self.text(item));
         }
     }
@@ -264,9 +263,9 @@ fn last_template(node: Node) -> Option<Node> {
     let mut at = node;
     for _ in 0..64 {
         match at.kind() {
-            "qualified_identifier" => at = field(at, "name")?,
-            "dependent_name" => at = named(at).into_iter().next()?,
-            "template_function" | "template_method" => return field(at, "arguments"),
+            Kind::QualifiedIdentifier => at = field(at, Field::Name)?,
+            Kind::DependentName => at = named(at).next()?,
+            Kind::TemplateFunction | Kind::TemplateMethod => return field(at, Field::Arguments),
             _ => return None,
         }
     }
@@ -293,6 +292,6 @@ pub(super) fn split_arguments(text: &str) -> Vec<String> {
 }
 
 /// Whether a node of this kind is among the children.
-pub(super) fn has_child(node: Node, kind: &str) -> bool {
-    children(node).iter().any(|(_, c)| c.kind() == kind)
+pub(super) fn has_child(node: Node, kind: Kind) -> bool {
+    children(node).any(|c| c.kind() == kind)
 }

@@ -1,10 +1,10 @@
 //! Type specifiers and declarators: from the inside-out syntax of C++ to a [`Type`].
 
+use super::kind::{Field, Kind};
 use super::lower::Lower;
 use super::names::builtin_type;
-use super::tree::{children, field, named};
+use super::tree::{Node, children, field, named};
 use crate::ir::*;
-use tree_sitter::Node;
 
 /// What the specifiers in front of a declarator say.
 #[derive(Clone, Debug, Default)]
@@ -43,14 +43,14 @@ pub(super) struct Declared<'t> {
 impl<'a> Lower<'a> {
     pub fn specifiers(&mut self, node: Node<'a>) -> Specifiers {
         let mut s = Specifiers::default();
-        for (name, child) in children(node) {
-            if matches!(name, Some("declarator" | "body")) {
+        for child in children(node) {
+            if matches!(child.field(), Field::Declarator | Field::Body) {
                 break;
             }
             self.specifier(child, &mut s);
         }
         let start = self.outer_start(node);
-        let end = field(node, "declarator").map_or(node.end_byte(), |d| d.end_byte());
+        let end = field(node, Field::Declarator).map_or(node.end_byte(), |d| d.end_byte());
         if s.alignment.is_none() {
             s.alignment = self.input.alignment(start..end);
         }
@@ -90,8 +90,8 @@ impl<'a> Lower<'a> {
     }
 
     fn specifier(&mut self, child: Node<'a>, s: &mut Specifiers) {
-        let kind = child.kind();
-        let word = if matches!(kind, "type_qualifier" | "storage_class_specifier") { self.text(child) } else { kind };
+        let spelt = matches!(child.kind(), Kind::TypeQualifier | Kind::StorageClassSpecifier);
+        let word = if spelt { self.text(child) } else { child.name() };
         if word.starts_with("alignas") {
             let number = |c: char| !c.is_ascii_digit();
             s.alignment = word.trim_matches(number).parse().ok();
@@ -102,13 +102,13 @@ impl<'a> Lower<'a> {
     /// The type that the `type` field of `node` spells, with `const` and the like ignored.
     pub fn base_type(&mut self, node: Node<'a>) -> Type {
         match node.kind() {
-            "placeholder_type_specifier" => Type::Auto,
-            "decltype" => Type::Unknown,
-            "dependent_type" => named(node).into_iter().next().map_or(Type::Unknown, |n| self.base_type(n)),
-            "struct_specifier" | "class_specifier" | "union_specifier" | "enum_specifier" => {
-                field(node, "name").map_or(Type::Unknown, |n| Type::Named(self.text(n).to_owned()))
+            Kind::PlaceholderTypeSpecifier => Type::Auto,
+            Kind::Decltype => Type::Unknown,
+            Kind::DependentType => named(node).next().map_or(Type::Unknown, |n| self.base_type(n)),
+            Kind::StructSpecifier | Kind::ClassSpecifier | Kind::UnionSpecifier | Kind::EnumSpecifier => {
+                field(node, Field::Name).map_or(Type::Unknown, |n| Type::Named(self.text(n).to_owned()))
             }
-            "type_descriptor" => self.type_descriptor(node),
+            Kind::TypeDescriptor => self.type_descriptor(node),
             _ => self.type_by_name(self.text(node)),
         }
     }
@@ -128,8 +128,8 @@ impl<'a> Lower<'a> {
     /// `const float*` as in a cast or a template argument.
     pub fn type_descriptor(&mut self, node: Node<'a>) -> Type {
         let s = self.specifiers(node);
-        let base = field(node, "type").map_or(Type::Unknown, |t| self.base_type(t));
-        self.declarator(base, s.is_const, s.is_volatile, field(node, "declarator")).ty
+        let base = field(node, Field::Type).map_or(Type::Unknown, |t| self.base_type(t));
+        self.declarator(base, s.is_const, s.is_volatile, field(node, Field::Declarator)).ty
     }
 
     /// Applies a declarator to a base type.
@@ -152,12 +152,12 @@ impl<'a> Lower<'a> {
 
     /// Applies the outermost layer of a declarator and returns what it wraps.
     fn apply(&mut self, d: &mut Declared<'a>, node: Node<'a>) -> Option<Node<'a>> {
-        let inner = field(node, "declarator");
+        let inner = field(node, Field::Declarator);
         match node.kind() {
-            "pointer_declarator" | "abstract_pointer_declarator" | "pointer_type_declarator" => {
+            Kind::PointerDeclarator | Kind::AbstractPointerDeclarator | Kind::PointerTypeDeclarator => {
                 let words: Vec<&str> =
-                    named(node).into_iter().filter(|n| n.kind() == "type_qualifier").map(|n| self.text(n)).collect();
-                let pointer = named(node).into_iter().any(|n| n.kind().starts_with("ms_restrict"));
+                    named(node).filter(|n| n.kind() == Kind::TypeQualifier).map(|n| self.text(n)).collect();
+                let pointer = named(node).any(|n| n.name().starts_with("ms_restrict"));
                 let pointee = Pointee {
                     ty: std::mem::replace(&mut d.ty, Type::Unknown),
                     is_const: d.is_const,
@@ -169,40 +169,40 @@ impl<'a> Lower<'a> {
                 d.is_volatile = words.contains(&"volatile");
                 inner
             }
-            "reference_declarator" | "abstract_reference_declarator" => {
+            Kind::ReferenceDeclarator | Kind::AbstractReferenceDeclarator => {
                 let pointee = Pointee {
                     ty: std::mem::replace(&mut d.ty, Type::Unknown),
                     is_const: d.is_const,
                     is_volatile: d.is_volatile,
-                    restrict: named(node).into_iter().any(|n| is_restrict(self.text(n))),
+                    restrict: named(node).any(|n| is_restrict(self.text(n))),
                 };
                 d.ty = Type::Reference(Box::new(pointee));
                 d.is_const = false;
-                named(node).into_iter().rfind(|n| n.kind() != "type_qualifier")
+                named(node).filter(|n| n.kind() != Kind::TypeQualifier).last()
             }
-            "array_declarator" | "abstract_array_declarator" => {
-                let len = field(node, "size").map(|size| self.expr(size));
+            Kind::ArrayDeclarator | Kind::AbstractArrayDeclarator => {
+                let len = field(node, Field::Size).map(|size| self.expr(size));
                 let elem = Box::new(std::mem::replace(&mut d.ty, Type::Unknown));
                 d.ty = Type::Array { elem, len };
                 inner
             }
-            "parenthesized_declarator" | "abstract_parenthesized_declarator" | "attributed_declarator" => {
-                named(node).into_iter().next()
+            Kind::ParenthesizedDeclarator | Kind::AbstractParenthesizedDeclarator | Kind::AttributedDeclarator => {
+                named(node).next()
             }
-            "variadic_declarator" => {
+            Kind::VariadicDeclarator => {
                 d.is_pack = true;
-                named(node).into_iter().next()
+                named(node).next()
             }
-            "init_declarator" => inner,
-            "function_declarator" | "abstract_function_declarator" => {
-                if inner.is_some_and(|n| n.kind().ends_with("parenthesized_declarator")) {
+            Kind::InitDeclarator => inner,
+            Kind::FunctionDeclarator | Kind::AbstractFunctionDeclarator => {
+                if inner.is_some_and(|n| n.name().ends_with("parenthesized_declarator")) {
                     d.ty = Type::Named("function".into());
                 } else {
                     d.function = Some(node);
                 }
                 inner
             }
-            "structured_binding_declarator" => None,
+            Kind::StructuredBindingDeclarator => None,
             _ => {
                 d.name = Some(node);
                 None
@@ -213,8 +213,8 @@ impl<'a> Lower<'a> {
     /// `void f(..)`'s parameter: declares the variable in the open function.
     pub fn parameter(&mut self, node: Node<'a>) -> Option<VarId> {
         let s = self.specifiers(node);
-        let base = field(node, "type").map_or(Type::Unknown, |t| self.base_type(t));
-        let mut d = self.declarator(base, s.is_const, s.is_volatile, field(node, "declarator"));
+        let base = field(node, Field::Type).map_or(Type::Unknown, |t| self.base_type(t));
+        let mut d = self.declarator(base, s.is_const, s.is_volatile, field(node, Field::Declarator));
         if let (true, Type::Pointer(p) | Type::Reference(p)) = (s.restrict, &mut d.ty) {
             p.restrict = true;
         }
@@ -246,10 +246,10 @@ impl<'a> Lower<'a> {
     pub fn template_params(&mut self, list: Node<'a>) -> Vec<TemplateParam> {
         let mut found = vec![];
         for node in named(list) {
-            let kind = node.kind();
+            let kind = node.name();
             let is_type = kind.contains("type_parameter") || kind.starts_with("template_template");
             let span = self.span(node);
-            let default = field(node, "default_type").or_else(|| field(node, "default_value"));
+            let default = field(node, Field::DefaultType).or_else(|| field(node, Field::DefaultValue));
             let default = default.map(|n| self.text(n).to_owned());
             if is_type {
                 let name = self.last_name(node);
@@ -257,9 +257,9 @@ impl<'a> Lower<'a> {
                 continue;
             }
             let s = self.specifiers(node);
-            let base = field(node, "type").map_or(Type::Unknown, |t| self.base_type(t));
+            let base = field(node, Field::Type).map_or(Type::Unknown, |t| self.base_type(t));
             let constrained = matches!(base, Type::Named(_)) && self.is_concept(&base);
-            let d = self.declarator(base, s.is_const, false, field(node, "declarator"));
+            let d = self.declarator(base, s.is_const, false, field(node, Field::Declarator));
             let name = d.name.map_or(String::new(), |n| self.text(n).to_owned());
             let value_type = (!constrained).then(|| super::lower::without_lengths(&d.ty));
             let is_pack = d.is_pack || kind.contains("variadic");
@@ -274,12 +274,10 @@ impl<'a> Lower<'a> {
     }
 
     fn last_name(&self, node: Node<'a>) -> String {
-        let names = named(node).into_iter().filter(|n| n.kind() == "type_identifier" || n.kind() == "identifier");
+        let names = named(node).filter(|n| n.kind() == Kind::TypeIdentifier || n.kind() == Kind::Identifier);
         let first = names.map(|n| self.text(n).to_owned()).next();
         first
-            .or_else(|| {
-                named(node).into_iter().find(|n| n.kind().contains("type_parameter")).map(|n| self.last_name(n))
-            })
+            .or_else(|| named(node).find(|n| n.name().contains("type_parameter")).map(|n| self.last_name(n)))
             .unwrap_or_default()
     }
 }

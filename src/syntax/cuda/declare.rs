@@ -1,21 +1,19 @@
 //! Declarations in function bodies and at file scope.
 
 use super::declarator::{Declared, Specifiers};
+use super::kind::{Field, Kind};
 use super::lower::{Lower, plain_var};
 use super::names::value;
-use super::tree::{children, field, named};
+use super::tree::{Node, children, field, named};
 use crate::ir::*;
-use tree_sitter::Node;
 
 impl<'a> Lower<'a> {
     /// A declaration statement: one `Declare` per declarator.
     pub fn declaration(&mut self, node: Node<'a>) -> Vec<StmtId> {
         let s = self.specifiers(node);
-        let base = field(node, "type").map_or(Type::Unknown, |t| self.base_type(t));
-        let declarators: Vec<Node<'a>> =
-            children(node).into_iter().filter(|(f, _)| *f == Some("declarator")).map(|(_, n)| n).collect();
+        let base = field(node, Field::Type).map_or(Type::Unknown, |t| self.base_type(t));
         let mut found = vec![];
-        for declarator in declarators {
+        for declarator in children(node).filter(|n| n.field() == Field::Declarator) {
             found.extend(self.declare(node, &s, &base, declarator));
         }
         if found.is_empty() {
@@ -35,7 +33,7 @@ impl<'a> Lower<'a> {
         if let Some(binding) = binding {
             return self.structured_binding(node, declarator, binding);
         }
-        let init = field(declarator, "value").map(|v| self.initialiser(v, &d.ty));
+        let init = field(declarator, Field::Value).map(|v| self.initialiser(v, &d.ty));
         let var = self.local_var(s, &d, init, span);
         vec![self.add_stmt(StmtKind::Declare { var, init }, span)]
     }
@@ -44,7 +42,7 @@ impl<'a> Lower<'a> {
     pub fn initialiser(&mut self, node: Node<'a>, ty: &Type) -> ExprId {
         let constructs = matches!(ty, Type::Named(_) | Type::Vector { .. } | Type::Param(_));
         match node.kind() {
-            "argument_list" => {
+            Kind::ArgumentList => {
                 let args = self.exprs(node);
                 match args.as_slice() {
                     [one] if !constructs => *one,
@@ -85,9 +83,9 @@ impl<'a> Lower<'a> {
 
     fn structured_binding(&mut self, node: Node<'a>, declarator: Node<'a>, binding: Node<'a>) -> Vec<StmtId> {
         let span = self.span(node);
-        let init = field(declarator, "value").map(|v| self.expr(v));
+        let init = field(declarator, Field::Value).map(|v| self.expr(v));
         let mut found = vec![];
-        for name in named(binding).into_iter().filter(|n| n.kind() == "identifier") {
+        for name in named(binding).filter(|n| n.kind() == Kind::Identifier) {
             let var = plain_var(self.text(name), VarKind::Local, Type::Unknown, self.span(name));
             let var = self.add_var(var);
             // Only the first name carries the initialiser, so that its effects are counted once.
@@ -100,26 +98,27 @@ impl<'a> Lower<'a> {
     /// A function declarator in a body: nearly always `half2 h(x, y);`, a variable with constructor arguments.
     fn local_function(&mut self, node: Node<'a>, s: &Specifiers, d: Declared<'a>, function: Node<'a>) -> StmtId {
         let span = self.span(node);
-        let params = field(function, "parameters").map(named).unwrap_or_default();
-        let is_prototype = d.ty == Type::Void || params.is_empty() || params.iter().any(|p| self.is_real_parameter(*p));
+        let params = field(function, Field::Parameters).map(named).unwrap_or_default();
+        let any = params.clone().next().is_some();
+        let is_prototype = d.ty == Type::Void || !any || params.clone().any(|p| self.is_real_parameter(p));
         if is_prototype {
             return self.add_stmt(StmtKind::Opaque { what: "function declaration".into(), children: vec![] }, span);
         }
         let mut args = vec![];
         let mut certain = true;
-        for p in &params {
-            match self.parameter_as_expr(*p) {
+        for p in params {
+            match self.parameter_as_expr(p) {
                 Some(e) => args.push(e),
                 None => {
                     certain = false;
-                    args.push(self.opaque("constructor argument", *p, vec![]));
+                    args.push(self.opaque("constructor argument", p, vec![]));
                 }
             }
         }
         if !certain {
             self.flaw(FlawKind::SuspectedMisparse, span);
         }
-        let list = field(function, "parameters").map_or(span, |p| self.span(p));
+        let list = field(function, Field::Parameters).map_or(span, |p| self.span(p));
         let init = match args.as_slice() {
             [one] if matches!(d.ty, Type::Scalar(_) | Type::Pointer(_)) => *one,
             _ => self.add_expr(ExprKind::Construct { ty: d.ty.clone(), args }, d.ty.clone(), list),
@@ -131,7 +130,7 @@ impl<'a> Lower<'a> {
     /// Brings a variable of file scope into view of the open function.
     pub fn memory_var(&mut self, declaration: Node<'a>, declarator: Node<'a>) -> Option<Var> {
         let s = self.specifiers(declaration);
-        let base = field(declaration, "type").map_or(Type::Unknown, |t| self.base_type(t));
+        let base = field(declaration, Field::Type).map_or(Type::Unknown, |t| self.base_type(t));
         let d = self.declarator(base, s.is_const, s.is_volatile, Some(declarator));
         let name = d.name?;
         let kind = if s.shared {
@@ -159,15 +158,15 @@ impl<'a> Lower<'a> {
 
     /// The names that a `typedef` or `using` declares.
     pub fn alias_of(&mut self, node: Node<'a>) -> Vec<(String, Type)> {
-        if node.kind() == "alias_declaration" {
-            let ty = field(node, "type").map_or(Type::Unknown, |t| self.type_descriptor(t));
-            let name = field(node, "name").map(|n| self.text(n).to_owned());
+        if node.kind() == Kind::AliasDeclaration {
+            let ty = field(node, Field::Type).map_or(Type::Unknown, |t| self.type_descriptor(t));
+            let name = field(node, Field::Name).map(|n| self.text(n).to_owned());
             return name.map(|n| (n, ty)).into_iter().collect();
         }
         let s = self.specifiers(node);
-        let base = field(node, "type").map_or(Type::Unknown, |t| self.base_type(t));
+        let base = field(node, Field::Type).map_or(Type::Unknown, |t| self.base_type(t));
         let mut found = vec![];
-        for (_, declarator) in children(node).into_iter().filter(|(f, _)| *f == Some("declarator")) {
+        for declarator in children(node).filter(|n| n.field() == Field::Declarator) {
             let d = self.declarator(base.clone(), s.is_const, s.is_volatile, Some(declarator));
             if let Some(name) = d.name
                 && d.function.is_none()
@@ -182,12 +181,12 @@ impl<'a> Lower<'a> {
 fn find_binding(declarator: Node) -> Option<Node> {
     let mut at = declarator;
     for _ in 0..8 {
-        if at.kind() == "structured_binding_declarator" {
+        if at.kind() == Kind::StructuredBindingDeclarator {
             return Some(at);
         }
         at = match at.kind() {
-            "init_declarator" => field(at, "declarator")?,
-            "reference_declarator" => named(at).into_iter().next()?,
+            Kind::InitDeclarator => field(at, Field::Declarator)?,
+            Kind::ReferenceDeclarator => named(at).next()?,
             _ => return None,
         };
     }

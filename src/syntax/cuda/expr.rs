@@ -1,11 +1,11 @@
 //! Expressions. The span of a parenthesised expression includes its parentheses, so that its text can be copied.
 
+use super::kind::{Field, Kind};
 use super::literal;
 use super::lower::{Lower, MAX_DEPTH};
 use super::names::{arithmetic, member, promoted, value};
-use super::tree::{field, named};
+use super::tree::{Node, field, named, only};
 use crate::ir::*;
-use tree_sitter::Node;
 
 impl<'a> Lower<'a> {
     pub fn expr(&mut self, node: Node<'a>) -> ExprId {
@@ -28,54 +28,56 @@ impl<'a> Lower<'a> {
     fn expr_inner(&mut self, node: Node<'a>) -> ExprId {
         let span = self.span(node);
         match node.kind() {
-            "number_literal" => {
+            Kind::NumberLiteral => {
                 let (kind, ty) = literal::number(self.text(node));
                 self.add_expr(kind, ty, span)
             }
-            "char_literal" => match literal::character(self.text(node)) {
+            Kind::CharLiteral => match literal::character(self.text(node)) {
                 Some(v) => self.add_expr(ExprKind::Int(v), Type::Scalar(Scalar::I8), span),
                 None => self.opaque("character literal", node, vec![]),
             },
-            "string_literal" | "raw_string_literal" | "concatenated_string" => {
+            Kind::StringLiteral | Kind::RawStringLiteral | Kind::ConcatenatedString => {
                 let text = self.input.original.get(node.byte_range()).unwrap_or("").to_owned();
                 self.add_expr(ExprKind::Str(text), Type::Unknown, span)
             }
-            "true" => self.add_expr(ExprKind::Bool(true), Type::Scalar(Scalar::Bool), span),
-            "false" => self.add_expr(ExprKind::Bool(false), Type::Scalar(Scalar::Bool), span),
-            "null" | "nullptr" => self.add_expr(ExprKind::Null, Type::Unknown, span),
-            "this" => self.add_expr(ExprKind::This, Type::Unknown, span),
-            "identifier" | "qualified_identifier" | "field_identifier" | "type_identifier" | "template_function" => {
-                self.name_expr(node)
-            }
-            "parenthesized_expression" => self.parenthesized(node),
-            "unary_expression" => self.unary(node),
-            "pointer_expression" => self.pointer(node),
-            "binary_expression" => self.binary(node),
-            "assignment_expression" => self.assignment(node),
-            "update_expression" => self.update(node),
-            "subscript_expression" => self.subscript(node),
-            "field_expression" => self.field_access(node),
-            "call_expression" => self.call(node),
-            "cast_expression" => self.c_cast(node),
-            "conditional_expression" => self.conditional(node),
-            "comma_expression" => self.comma(node),
-            "initializer_list" | "argument_list" => {
+            Kind::True => self.add_expr(ExprKind::Bool(true), Type::Scalar(Scalar::Bool), span),
+            Kind::False => self.add_expr(ExprKind::Bool(false), Type::Scalar(Scalar::Bool), span),
+            Kind::Null | Kind::Nullptr => self.add_expr(ExprKind::Null, Type::Unknown, span),
+            Kind::This => self.add_expr(ExprKind::This, Type::Unknown, span),
+            Kind::Identifier
+            | Kind::QualifiedIdentifier
+            | Kind::FieldIdentifier
+            | Kind::TypeIdentifier
+            | Kind::TemplateFunction => self.name_expr(node),
+            Kind::ParenthesizedExpression => self.parenthesized(node),
+            Kind::UnaryExpression => self.unary(node),
+            Kind::PointerExpression => self.pointer(node),
+            Kind::BinaryExpression => self.binary(node),
+            Kind::AssignmentExpression => self.assignment(node),
+            Kind::UpdateExpression => self.update(node),
+            Kind::SubscriptExpression => self.subscript(node),
+            Kind::FieldExpression => self.field_access(node),
+            Kind::CallExpression => self.call(node),
+            Kind::CastExpression => self.c_cast(node),
+            Kind::ConditionalExpression => self.conditional(node),
+            Kind::CommaExpression => self.comma(node),
+            Kind::InitializerList | Kind::ArgumentList => {
                 let items = self.exprs(node);
                 self.add_expr(ExprKind::InitList(items), Type::Unknown, span)
             }
-            "initializer_pair" => {
-                let value = field(node, "value").map(|v| self.expr(v));
+            Kind::InitializerPair => {
+                let value = field(node, Field::Value).map(|v| self.expr(v));
                 self.opaque("designated initialiser", node, value.into_iter().collect())
             }
-            "compound_literal_expression" => self.compound_literal(node),
-            "sizeof_expression" => self.size_of(node),
-            "lambda_expression" => self.lambda(node),
-            "user_defined_literal" => self.opaque("user-defined literal", node, vec![]),
-            "type_descriptor" | "primitive_type" | "sized_type_specifier" => self.opaque("type", node, vec![]),
-            "gnu_asm_expression" => self.opaque("asm in an expression", node, vec![]),
-            kind => {
-                let what = kind.replace('_', " ");
-                let children = named(node).into_iter().map(|n| self.expr(n)).collect();
+            Kind::CompoundLiteralExpression => self.compound_literal(node),
+            Kind::SizeofExpression => self.size_of(node),
+            Kind::LambdaExpression => self.lambda(node),
+            Kind::UserDefinedLiteral => self.opaque("user-defined literal", node, vec![]),
+            Kind::TypeDescriptor | Kind::PrimitiveType | Kind::SizedTypeSpecifier => self.opaque("type", node, vec![]),
+            Kind::GnuAsmExpression => self.opaque("asm in an expression", node, vec![]),
+            _ => {
+                let what = node.name().replace('_', " ");
+                let children = named(node).map(|n| self.expr(n)).collect();
                 self.opaque(&what, node, children)
             }
         }
@@ -83,10 +85,10 @@ impl<'a> Lower<'a> {
 
     /// Named children as expressions.
     pub fn exprs(&mut self, list: Node<'a>) -> Vec<ExprId> {
-        named(list).into_iter().map(|n| self.expr(n)).collect()
+        named(list).map(|n| self.expr(n)).collect()
     }
 
-    fn operand(&mut self, node: Node<'a>, name: &str) -> ExprId {
+    fn operand(&mut self, node: Node<'a>, name: Field) -> ExprId {
         match field(node, name) {
             Some(n) => self.expr(n),
             None => self.opaque("missing operand", node, vec![]),
@@ -95,16 +97,16 @@ impl<'a> Lower<'a> {
 
     /// The operator as the user wrote it: the mask may have changed how the parser saw it.
     pub fn operator(&self, node: Node<'a>) -> &'a str {
-        field(node, "operator").map_or("", |o| {
+        field(node, Field::Operator).map_or("", |o| {
             let written = self.input.original.get(o.byte_range()).unwrap_or("").trim();
-            if written.is_empty() { o.kind() } else { written }
+            if written.is_empty() { o.name() } else { written }
         })
     }
 
     fn name_expr(&mut self, node: Node<'a>) -> ExprId {
         let span = self.span(node);
         let text = self.text(node);
-        if node.kind() == "identifier" {
+        if node.kind() == Kind::Identifier {
             if text == "warpSize" {
                 return self.add_expr(ExprKind::Builtin(Builtin::WarpSize), Type::Scalar(Scalar::I32), span);
             }
@@ -113,7 +115,7 @@ impl<'a> Lower<'a> {
                 return self.add_expr(ExprKind::Var(var), ty, span);
             }
         }
-        if let Some(head) = field(node, "name").filter(|_| node.kind() == "template_function")
+        if let Some(head) = field(node, Field::Name).filter(|_| node.kind() == Kind::TemplateFunction)
             && self.lookup(self.text(head)).is_some()
         {
             self.suspect_comparison(node);
@@ -147,12 +149,11 @@ impl<'a> Lower<'a> {
     }
 
     fn parenthesized(&mut self, node: Node<'a>) -> ExprId {
-        let inside = named(node);
-        let [inner] = inside.as_slice() else {
-            let children = inside.iter().map(|n| self.expr(*n)).collect();
+        let Some(inner) = only(node) else {
+            let children = self.exprs(node);
             return self.opaque("parentheses", node, children);
         };
-        let id = self.expr(*inner);
+        let id = self.expr(inner);
         let span = self.span(node);
         if let Some(e) = self.function().exprs.get_mut(id.0 as usize) {
             e.span = span;
@@ -161,7 +162,7 @@ impl<'a> Lower<'a> {
     }
 
     fn unary(&mut self, node: Node<'a>) -> ExprId {
-        let operand = self.operand(node, "argument");
+        let operand = self.operand(node, Field::Argument);
         let operand_ty = self.type_of(operand);
         let (op, ty) = match self.operator(node) {
             "-" => (UnaryOp::Neg, promoted(&operand_ty)),
@@ -175,7 +176,7 @@ impl<'a> Lower<'a> {
     }
 
     fn pointer(&mut self, node: Node<'a>) -> ExprId {
-        let operand = self.operand(node, "argument");
+        let operand = self.operand(node, Field::Argument);
         let ty = self.type_of(operand);
         let span = self.span(node);
         if self.operator(node) == "*" {
@@ -204,8 +205,8 @@ impl<'a> Lower<'a> {
     }
 
     fn binary(&mut self, node: Node<'a>) -> ExprId {
-        let left = self.operand(node, "left");
-        let right = self.operand(node, "right");
+        let left = self.operand(node, Field::Left);
+        let right = self.operand(node, Field::Right);
         let span = self.span(node);
         let Some(op) = binary_op(self.operator(node)) else {
             return self.opaque("operator", node, vec![left, right]);
@@ -218,8 +219,8 @@ impl<'a> Lower<'a> {
     }
 
     fn assignment(&mut self, node: Node<'a>) -> ExprId {
-        let target = self.operand(node, "left");
-        let value = self.operand(node, "right");
+        let target = self.operand(node, Field::Left);
+        let value = self.operand(node, Field::Right);
         let span = self.span(node);
         let ty = self.type_of(target);
         let operator = self.operator(node);
@@ -237,33 +238,34 @@ impl<'a> Lower<'a> {
     }
 
     fn update(&mut self, node: Node<'a>) -> ExprId {
-        let target = self.operand(node, "argument");
+        let target = self.operand(node, Field::Argument);
         let delta = if self.operator(node) == "--" { -1 } else { 1 };
-        let argument = field(node, "argument").map_or(0, |a| a.start_byte());
-        let prefix = field(node, "operator").is_some_and(|o| o.start_byte() < argument);
+        let argument = field(node, Field::Argument).map_or(0, |a| a.start_byte());
+        let prefix = field(node, Field::Operator).is_some_and(|o| o.start_byte() < argument);
         let (ty, span) = (self.type_of(target), self.span(node));
         self.add_expr(ExprKind::Increment { target, delta, prefix }, ty, span)
     }
 
     fn subscript(&mut self, node: Node<'a>) -> ExprId {
-        let base = self.operand(node, "argument");
+        let base = self.operand(node, Field::Argument);
         let base = self.addressable(base);
-        let indices = field(node, "indices").map(named).unwrap_or_default();
+        let indices = field(node, Field::Indices);
         let span = self.span(node);
-        let [index] = indices.as_slice() else {
-            let children = std::iter::once(base).chain(indices.iter().map(|n| self.expr(*n))).collect();
+        let Some(index) = indices.and_then(only) else {
+            let indices = indices.map(named).unwrap_or_default();
+            let children = std::iter::once(base).chain(indices.map(|n| self.expr(n))).collect();
             return self.opaque("subscript with several arguments", node, children);
         };
-        let index = self.expr(*index);
+        let index = self.expr(index);
         let ty = value(&self.type_of(base)).element().cloned().unwrap_or(Type::Unknown);
         self.add_expr(ExprKind::Index { base, index }, ty, span)
     }
 
     fn field_access(&mut self, node: Node<'a>) -> ExprId {
         let span = self.span(node);
-        let name = field(node, "field").map_or(String::new(), |f| self.text(f).to_owned());
-        let Some(argument) = field(node, "argument") else { return self.opaque("member", node, vec![]) };
-        if argument.kind() == "identifier"
+        let name = field(node, Field::Field).map_or(String::new(), |f| self.text(f).to_owned());
+        let Some(argument) = field(node, Field::Argument) else { return self.opaque("member", node, vec![]) };
+        if argument.kind() == Kind::Identifier
             && let Some(builtin) = builtin(self.text(argument), &name)
             && self.lookup(self.text(argument)).is_none()
         {
@@ -285,16 +287,16 @@ impl<'a> Lower<'a> {
     }
 
     fn c_cast(&mut self, node: Node<'a>) -> ExprId {
-        let ty = field(node, "type").map_or(Type::Unknown, |t| self.type_descriptor(t));
-        let operand = self.operand(node, "value");
+        let ty = field(node, Field::Type).map_or(Type::Unknown, |t| self.type_descriptor(t));
+        let operand = self.operand(node, Field::Value);
         let span = self.span(node);
         self.add_expr(ExprKind::Cast { style: CastStyle::CStyle, ty: ty.clone(), operand }, ty, span)
     }
 
     fn conditional(&mut self, node: Node<'a>) -> ExprId {
-        let condition = self.operand(node, "condition");
-        let then = self.operand(node, "consequence");
-        let otherwise = self.operand(node, "alternative");
+        let condition = self.operand(node, Field::Condition);
+        let then = self.operand(node, Field::Consequence);
+        let otherwise = self.operand(node, Field::Alternative);
         let (a, b) = (self.type_of(then), self.type_of(otherwise));
         let ty = if a == b { a } else { arithmetic(&a, &b) };
         let span = self.span(node);
@@ -302,29 +304,29 @@ impl<'a> Lower<'a> {
     }
 
     fn comma(&mut self, node: Node<'a>) -> ExprId {
-        let left = self.operand(node, "left");
-        let right = self.operand(node, "right");
+        let left = self.operand(node, Field::Left);
+        let right = self.operand(node, Field::Right);
         let (ty, span) = (self.type_of(right), self.span(node));
         self.add_expr(ExprKind::Comma { left, right }, ty, span)
     }
 
     fn compound_literal(&mut self, node: Node<'a>) -> ExprId {
-        let ty = match field(node, "type") {
-            Some(t) if t.kind() == "type_descriptor" => self.type_descriptor(t),
+        let ty = match field(node, Field::Type) {
+            Some(t) if t.kind() == Kind::TypeDescriptor => self.type_descriptor(t),
             Some(t) => self.base_type(t),
             None => Type::Unknown,
         };
-        let args = field(node, "value").map(|v| self.exprs(v)).unwrap_or_default();
+        let args = field(node, Field::Value).map(|v| self.exprs(v)).unwrap_or_default();
         let span = self.span(node);
         self.add_expr(ExprKind::Construct { ty: ty.clone(), args }, ty, span)
     }
 
     fn size_of(&mut self, node: Node<'a>) -> ExprId {
         let span = self.span(node);
-        let ty = match (field(node, "type"), field(node, "value")) {
+        let ty = match (field(node, Field::Type), field(node, Field::Value)) {
             (Some(t), _) => Some(self.type_descriptor(t)),
             (None, Some(v)) => {
-                let bare = if v.kind() == "parenthesized_expression" { named(v).into_iter().next() } else { Some(v) };
+                let bare = if v.kind() == Kind::ParenthesizedExpression { named(v).next() } else { Some(v) };
                 self.size_operand(bare)
             }
             _ => None,
@@ -336,7 +338,7 @@ impl<'a> Lower<'a> {
     fn size_operand(&mut self, node: Option<Node<'a>>) -> Option<Type> {
         let node = node?;
         let text = self.text(node);
-        if self.lookup(text).is_none() && matches!(node.kind(), "identifier" | "qualified_identifier") {
+        if self.lookup(text).is_none() && matches!(node.kind(), Kind::Identifier | Kind::QualifiedIdentifier) {
             return Some(self.type_by_name(text)).filter(|t| !matches!(t, Type::Named(_)));
         }
         let e = self.expr(node);

@@ -1,11 +1,11 @@
 //! Loops, the pragmas in front of them, and macros that open one.
 
+use super::kind::{Field, Kind};
 use super::lower::Lower;
-use super::tree::{field, named};
+use super::tree::{Node, field, named};
 use crate::ir::*;
 use crate::source::Span;
 use crate::source::mask::AttributeKind;
-use tree_sitter::Node;
 
 impl<'a> Lower<'a> {
     fn new_loop(&mut self, kind: LoopKind, node: Node<'a>, body: Option<Node<'a>>) -> LoopId {
@@ -20,7 +20,7 @@ impl<'a> Lower<'a> {
             induction: None,
             header_span: self.input.span(node.start_byte()..header_end),
             body_span,
-            has_braces: body.is_some_and(|b| b.kind() == "compound_statement"),
+            has_braces: body.is_some_and(|b| b.kind() == Kind::CompoundStatement),
             has_break: false,
             has_continue: false,
             has_return: false,
@@ -79,16 +79,16 @@ impl<'a> Lower<'a> {
     }
 
     pub fn for_statement(&mut self, node: Node<'a>) -> StmtKind {
-        let body = field(node, "body");
+        let body = field(node, Field::Body);
         let id = self.new_loop(LoopKind::For, node, body);
         self.push_scope();
-        let init = match field(node, "initializer") {
-            Some(i) if i.kind() == "init_statement" => named(i).into_iter().flat_map(|n| self.statement(n)).collect(),
+        let init = match field(node, Field::Initializer) {
+            Some(i) if i.kind() == Kind::InitStatement => named(i).flat_map(|n| self.statement(n)).collect(),
             Some(i) => self.statement(i),
             None => vec![],
         };
-        let condition = field(node, "condition").map(|c| self.expr(c));
-        let step = field(node, "update").map(|u| self.expr(u));
+        let condition = field(node, Field::Condition).map(|c| self.expr(c));
+        let step = field(node, Field::Update).map(|u| self.expr(u));
         if let Some(c) = condition {
             self.check_for_condition(c);
         }
@@ -99,7 +99,7 @@ impl<'a> Lower<'a> {
 
     pub fn while_statement(&mut self, node: Node<'a>) -> Vec<StmtId> {
         let span = self.span(node);
-        let body = field(node, "body");
+        let body = field(node, Field::Body);
         if self.input.is_loop_macro(node.start_byte()) {
             return self.loop_macro(node, body);
         }
@@ -113,7 +113,7 @@ impl<'a> Lower<'a> {
     }
 
     pub fn do_statement(&mut self, node: Node<'a>) -> StmtKind {
-        let inner = field(node, "body");
+        let inner = field(node, Field::Body);
         let id = self.new_loop(LoopKind::DoWhile, node, inner);
         let keyword = self.input.span(node.start_byte()..(node.start_byte() + 2).min(node.end_byte()));
         if let Some(l) = self.function().loops.get_mut(id.0 as usize) {
@@ -125,12 +125,12 @@ impl<'a> Lower<'a> {
     }
 
     pub fn range_loop(&mut self, node: Node<'a>) -> StmtKind {
-        let body = field(node, "body");
+        let body = field(node, Field::Body);
         let id = self.new_loop(LoopKind::Opaque, node, body);
         self.push_scope();
-        let range = field(node, "right").map(|r| self.expr(r));
-        let base = field(node, "type").map_or(Type::Unknown, |t| self.base_type(t));
-        let d = self.declarator(base, false, false, field(node, "declarator"));
+        let range = field(node, Field::Right).map(|r| self.expr(r));
+        let base = field(node, Field::Type).map_or(Type::Unknown, |t| self.base_type(t));
+        let d = self.declarator(base, false, false, field(node, Field::Declarator));
         let mut head = vec![];
         if let Some(name) = d.name {
             let span = self.span(name);

@@ -2,10 +2,10 @@
 
 use super::input::Input;
 use super::misparse::Patch;
+use super::tree::Node;
 use crate::ir::*;
 use crate::source::Span;
 use std::collections::{BTreeMap, BTreeSet};
-use tree_sitter::Node;
 
 /// Deeper nesting than this is not read.
 pub const MAX_DEPTH: u32 = 250;
@@ -81,9 +81,7 @@ impl<'a> Lower<'a> {
 
     /// The text of a node. Names and literals come from the original: a stand-in of the mask may be spelt otherwise.
     pub fn text(&self, node: Node) -> &'a str {
-        let kind = node.kind();
-        let is_leaf = kind.ends_with("identifier") && kind != "qualified_identifier" || kind.ends_with("_literal");
-        let from = if is_leaf { self.input.original } else { self.input.text };
+        let from = if node.is_original() { self.input.original } else { self.input.text };
         from.get(node.byte_range()).unwrap_or("")
     }
 

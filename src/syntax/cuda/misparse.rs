@@ -5,11 +5,11 @@
 //! the function gets [`FlawKind::SuspectedMisparse`] and is not edited.
 
 use super::declarator::normalise;
+use super::kind::{Field, Kind};
 use super::lower::{Lower, plain_var};
 use super::names::builtin_type;
-use super::tree::{field, named};
+use super::tree::{Node, field, named, only};
 use crate::ir::*;
-use tree_sitter::Node;
 
 /// A change to the masked text that makes the parser see a comparison: the `>` (or `>>`) that was taken for the end of
 /// template arguments becomes `<` (or `<<`), which binds alike. The operator itself is read from the original text.
@@ -24,7 +24,7 @@ impl<'a> Lower<'a> {
     pub fn suspect_comparison(&mut self, template: Node<'a>) {
         let span = self.span(template);
         self.flaw(FlawKind::SuspectedMisparse, span);
-        let Some(end) = field(template, "arguments").map(|a| a.end_byte()) else { return };
+        let Some(end) = field(template, Field::Arguments).map(|a| a.end_byte()) else { return };
         let bytes = self.input.text.as_bytes();
         if let Some(at) = end.checked_sub(1).filter(|at| bytes.get(*at) == Some(&b'>')) {
             let len = if bytes.get(end) == Some(&b'>') { 2 } else { 1 };
@@ -34,7 +34,7 @@ impl<'a> Lower<'a> {
 
     /// `f<(A || B)>(x)` may be read as `(f < (A || B)) > x`. Nobody compares the result of a comparison.
     pub fn suspect_template(&mut self, comparison: Node<'a>) {
-        let left = field(comparison, "left").filter(|l| l.kind() == "binary_expression");
+        let left = field(comparison, Field::Left).filter(|l| l.kind() == Kind::BinaryExpression);
         if left.is_some_and(|l| self.operator(l) == "<") {
             let span = self.span(comparison);
             self.flaw(FlawKind::SuspectedMisparse, span);
@@ -53,14 +53,14 @@ impl<'a> Lower<'a> {
 
     /// Whether a parameter of a local function declarator can only be a parameter.
     pub fn is_real_parameter(&mut self, p: Node<'a>) -> bool {
-        if p.kind() != "parameter_declaration" {
+        if p.kind() != Kind::ParameterDeclaration {
             return true;
         }
-        let Some(ty) = field(p, "type") else { return true };
-        if matches!(ty.kind(), "primitive_type" | "sized_type_specifier" | "placeholder_type_specifier") {
+        let Some(ty) = field(p, Field::Type) else { return true };
+        if matches!(ty.kind(), Kind::PrimitiveType | Kind::SizedTypeSpecifier | Kind::PlaceholderTypeSpecifier) {
             return true;
         }
-        if named(p).iter().any(|n| n.kind() == "type_qualifier") {
+        if named(p).any(|n| n.kind() == Kind::TypeQualifier) {
             return true;
         }
         let name = normalise(self.text(ty));
@@ -70,16 +70,16 @@ impl<'a> Lower<'a> {
 
     /// `x`, `a[i]`, `a * b`, `a & b` as they look when read as parameters.
     pub fn parameter_as_expr(&mut self, p: Node<'a>) -> Option<ExprId> {
-        let ty = field(p, "type")?;
+        let ty = field(p, Field::Type)?;
         let head = self.type_as_expr(ty)?;
-        match field(p, "declarator") {
+        match field(p, Field::Declarator) {
             None => Some(head),
             Some(d) => self.declarator_as_expr(p, head, d),
         }
     }
 
     fn type_as_expr(&mut self, ty: Node<'a>) -> Option<ExprId> {
-        if !matches!(ty.kind(), "type_identifier" | "qualified_identifier") {
+        if !matches!(ty.kind(), Kind::TypeIdentifier | Kind::QualifiedIdentifier) {
             return None;
         }
         let span = self.span(ty);
@@ -97,17 +97,17 @@ impl<'a> Lower<'a> {
         let span = self.span(p);
         let head_ty = self.type_of(head);
         match d.kind() {
-            "abstract_array_declarator" => {
-                let base = match field(d, "declarator") {
+            Kind::AbstractArrayDeclarator => {
+                let base = match field(d, Field::Declarator) {
                     Some(inner) => self.declarator_as_expr(p, head, inner)?,
                     None => head,
                 };
-                let index = self.expr(field(d, "size")?);
+                let index = self.expr(field(d, Field::Size)?);
                 let ty = self.type_of(base).element().cloned().unwrap_or(Type::Unknown);
                 Some(self.add_expr(ExprKind::Index { base, index }, ty, span))
             }
-            "pointer_declarator" | "reference_declarator" => {
-                let inner = named(d).into_iter().next().filter(|n| n.kind() == "identifier")?;
+            Kind::PointerDeclarator | Kind::ReferenceDeclarator => {
+                let inner = named(d).next().filter(|n| n.kind() == Kind::Identifier)?;
                 let right = self.expr(inner);
                 let op = match self.text(d).get(..2)? {
                     "&&" => BinaryOp::And,
@@ -124,36 +124,38 @@ impl<'a> Lower<'a> {
     /// `cg::tile<32> t = f(b);`, with a number as the last template argument, may be read as `(cg::tile < 32) > (t = f(b))`.
     /// As a statement of its own that can only be a declaration, if `cg::tile` is no variable and `t` is new.
     pub fn template_declaration(&mut self, statement: Node<'a>, expression: Node<'a>) -> Option<StmtId> {
-        let is = |l: &Self, n: Node<'a>, op: &str| n.kind() == "binary_expression" && l.operator(n) == op;
+        let is = |l: &Self, n: Node<'a>, op: &str| n.kind() == Kind::BinaryExpression && l.operator(n) == op;
         // Of several arguments, the first follows `<` and the last stands before `>`.
         let (mut first, mut last) = (expression, expression);
-        while first.kind() == "comma_expression" {
-            first = field(first, "left")?;
+        while first.kind() == Kind::CommaExpression {
+            first = field(first, Field::Left)?;
         }
-        while last.kind() == "comma_expression" {
-            last = field(last, "right")?;
+        while last.kind() == Kind::CommaExpression {
+            last = field(last, Field::Right)?;
         }
         if !is(self, last, ">") {
             return None;
         }
-        let opening = if first == last { field(last, "left")? } else { first };
-        let head = field(opening, "left").filter(|_| is(self, opening, "<"))?;
-        if !matches!(head.kind(), "identifier" | "qualified_identifier") || self.lookup(self.text(head)).is_some() {
+        let opening = if first == last { field(last, Field::Left)? } else { first };
+        let head = field(opening, Field::Left).filter(|_| is(self, opening, "<"))?;
+        if !matches!(head.kind(), Kind::Identifier | Kind::QualifiedIdentifier)
+            || self.lookup(self.text(head)).is_some()
+        {
             return None;
         }
-        let declared = field(last, "right")?;
+        let declared = field(last, Field::Right)?;
         let (name, value) = match declared.kind() {
-            "identifier" => (declared, None),
-            "assignment_expression" if self.operator(declared) == "=" => {
-                (field(declared, "left")?, field(declared, "right"))
+            Kind::Identifier => (declared, None),
+            Kind::AssignmentExpression if self.operator(declared) == "=" => {
+                (field(declared, Field::Left)?, field(declared, Field::Right))
             }
-            "call_expression" => (field(declared, "function")?, field(declared, "arguments")),
+            Kind::CallExpression => (field(declared, Field::Function)?, field(declared, Field::Arguments)),
             _ => return None,
         };
-        if name.kind() != "identifier" || self.lookup(self.text(name)).is_some() {
+        if name.kind() != Kind::Identifier || self.lookup(self.text(name)).is_some() {
             return None;
         }
-        let close = field(last, "operator")?;
+        let close = field(last, Field::Operator)?;
         let written = self.input.original.get(head.start_byte()..close.end_byte())?;
         let ty = self.type_by_name(written);
         let span = self.span(statement);
@@ -167,21 +169,20 @@ impl<'a> Lower<'a> {
 
     /// `T (&s) = e;`, `int (&r)[4] = e;` and `float (*p)[8];` look like a call of the type, or an assignment to one.
     pub fn parenthesized_declaration(&mut self, statement: Node<'a>, expression: Node<'a>) -> Option<StmtId> {
-        let assigned = expression.kind() == "assignment_expression";
-        let mut at = if assigned { field(expression, "left")? } else { expression };
+        let assigned = expression.kind() == Kind::AssignmentExpression;
+        let mut at = if assigned { field(expression, Field::Left)? } else { expression };
         let mut sizes = vec![];
-        while at.kind() == "subscript_expression" {
-            sizes.push(named(field(at, "indices")?).into_iter().next()?);
-            at = field(at, "argument")?;
+        while at.kind() == Kind::SubscriptExpression {
+            sizes.push(named(field(at, Field::Indices)?).next()?);
+            at = field(at, Field::Argument)?;
         }
-        let function = (at.kind() == "call_expression").then(|| field(at, "function"))??;
-        let args = named(field(at, "arguments")?);
-        let [argument] = args.as_slice() else { return None };
-        if argument.kind() != "pointer_expression" {
+        let function = (at.kind() == Kind::CallExpression).then(|| field(at, Field::Function))??;
+        let argument = only(field(at, Field::Arguments)?)?;
+        if argument.kind() != Kind::PointerExpression {
             return None;
         }
-        let is_reference = self.operator(*argument) == "&";
-        let name = field(*argument, "argument").filter(|n| n.kind() == "identifier")?;
+        let is_reference = self.operator(argument) == "&";
+        let name = field(argument, Field::Argument).filter(|n| n.kind() == Kind::Identifier)?;
         if self.lookup(self.text(name)).is_some() || self.lookup(self.text(function)).is_some() {
             return None;
         }
@@ -194,7 +195,7 @@ impl<'a> Lower<'a> {
             let len = Some(self.expr(size));
             ty = Type::Array { elem: Box::new(ty), len };
         }
-        let init = field(expression, "right").filter(|_| assigned).map(|r| self.expr(r));
+        let init = field(expression, Field::Right).filter(|_| assigned).map(|r| self.expr(r));
         let span = self.span(statement);
         let pointee = Pointee { ty, is_const: false, is_volatile: false, restrict: false };
         let pointee = Box::new(pointee);

@@ -9,6 +9,7 @@ mod declarator;
 mod declare;
 mod expr;
 mod input;
+mod kind;
 mod launch;
 mod library;
 mod literal;
@@ -24,9 +25,11 @@ mod tree;
 mod unit;
 
 pub use input::Input;
-pub use tree::{MAX_BYTES, parse_tree};
+pub use tree::{MAX_BYTES, Tree, parse_tree};
 
 use crate::diag::{Code, Diagnostic};
+use kind::Kind;
+
 use crate::ir::{FlawKind, Function, FunctionKind, Unit};
 use crate::source::mask::{MacroTable, Masked, mask};
 use crate::source::{FileId, SourceFile};
@@ -67,7 +70,9 @@ fn lower_once(input: &Input) -> (Unit, Vec<misparse::Patch>) {
         report_lost_kernels(&mut unit, None);
         return (unit, vec![]);
     };
-    state.file(tree.root_node());
+    if let Some(root) = tree.root() {
+        state.file(root);
+    }
     let lower::Lower { mut unit, finished, patches, .. } = state;
     unit.problems.extend(input.masked.problems.iter().map(|p| p.diagnostic(input.file)));
     unit.functions = finished.into_values().collect();
@@ -80,7 +85,7 @@ fn lower_once(input: &Input) -> (Unit, Vec<misparse::Patch>) {
 }
 
 /// K0002: every lexical kernel that no modelled kernel covers.
-fn report_lost_kernels(unit: &mut Unit, tree: Option<&tree_sitter::Tree>) {
+fn report_lost_kernels(unit: &mut Unit, tree: Option<&Tree>) {
     let modelled = |f: &&Function| f.kind == FunctionKind::Kernel;
     let mut problems = vec![];
     for span in &unit.lexical_kernels {
@@ -111,22 +116,16 @@ fn report_lost_kernels(unit: &mut Unit, tree: Option<&tree_sitter::Tree>) {
     unit.problems.extend(found);
 }
 
-/// What the innermost telling node around the range is. Downwards, since each step up would search from the root.
-fn lost_reason(tree: &tree_sitter::Tree, range: std::ops::Range<usize>) -> String {
-    let mut cursor = tree.walk();
-    let mut reason = "the text was not read as a function";
-    loop {
-        reason = match cursor.node().kind() {
-            "ERROR" => "the grammar could not parse the text around it",
-            "preproc_arg" => "it stands in the body of a macro",
-            "declaration" => "it was read as a declaration that is no function: a macro may stand in its head",
-            "template_instantiation" => "it is an explicit instantiation",
-            _ => reason,
-        };
-        if cursor.goto_first_child_for_byte(range.start).is_none() || cursor.node().end_byte() < range.end {
-            return reason.into();
-        }
-    }
+/// What the innermost telling node around the range is.
+fn lost_reason(tree: &Tree, range: std::ops::Range<usize>) -> String {
+    let telling = tree::around(tree, range).filter_map(|node| match node.kind() {
+        Kind::Error => Some("the grammar could not parse the text around it"),
+        Kind::PreprocArg => Some("it stands in the body of a macro"),
+        Kind::Declaration => Some("it was read as a declaration that is no function: a macro may stand in its head"),
+        Kind::TemplateInstantiation => Some("it is an explicit instantiation"),
+        _ => None,
+    });
+    telling.last().unwrap_or("the text was not read as a function").to_owned()
 }
 
 /// Any bytes at all must be read without a panic; for fuzzing.

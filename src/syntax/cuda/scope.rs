@@ -2,25 +2,26 @@
 //! a value, globals.
 
 use super::declarator::Specifiers;
+use super::kind::{Field, Kind, SPECIFIER};
 use super::lower::{Lower, PathPart, without_lengths};
-use super::tree::{children, field, named};
+use super::tree::{Node, children, field, named};
 use super::unit::Template;
 use crate::ir::*;
-use tree_sitter::Node;
 
 impl<'a> Lower<'a> {
     pub fn class(&mut self, node: Node<'a>, template: Option<Template<'a>>) {
-        let Some(body) = field(node, "body") else { return };
+        let Some(body) = field(node, Field::Body) else { return };
         // `typedef struct {..} V;` names its class behind it.
-        let typedef = || node.parent().filter(|p| p.kind() == "type_definition").and_then(|p| field(p, "declarator"));
-        let Some(name) = field(node, "name").or_else(typedef) else { return };
+        let typedef =
+            || node.parent().filter(|p| p.kind() == Kind::TypeDefinition).and_then(|p| field(p, Field::Declarator));
+        let Some(name) = field(node, Field::Name).or_else(typedef) else { return };
         let name = self.text(name).split('<').next().unwrap_or("").trim().to_owned();
         let params = self.detached_template(template);
         self.path.push(PathPart::Class(name.clone()));
         self.outer_templates.push(params);
         self.members.insert((name.clone(), String::new()), Type::Unknown);
         for member in named(body) {
-            if member.kind() == "field_declaration" {
+            if member.kind() == Kind::FieldDeclaration {
                 self.member(&name, member);
             }
         }
@@ -53,9 +54,9 @@ impl<'a> Lower<'a> {
     fn member(&mut self, class: &str, node: Node<'a>) {
         let declared = self.in_scratch(|l| {
             let s = l.specifiers(node);
-            let base = field(node, "type").map_or(Type::Unknown, |t| l.base_type(t));
+            let base = field(node, Field::Type).map_or(Type::Unknown, |t| l.base_type(t));
             let mut found = vec![];
-            for (_, d) in children(node).into_iter().filter(|(f, _)| *f == Some("declarator")) {
+            for d in children(node).filter(|n| n.field() == Field::Declarator) {
                 let d = l.declarator(base.clone(), s.is_const, s.is_volatile, Some(d));
                 if let Some(name) = d.name
                     && d.function.is_none()
@@ -71,15 +72,15 @@ impl<'a> Lower<'a> {
     }
 
     pub fn enumeration(&mut self, node: Node<'a>) {
-        let Some(body) = field(node, "body") else { return };
+        let Some(body) = field(node, Field::Body) else { return };
         let mut next = Some(0i128);
-        for item in named(body).into_iter().filter(|n| n.kind() == "enumerator") {
-            let value = match field(item, "value") {
+        for item in named(body).filter(|n| n.kind() == Kind::Enumerator) {
+            let value = match field(item, Field::Value) {
                 Some(v) => self.constant_value(self.text(v)),
                 None => next,
             };
             next = value.and_then(|v| v.checked_add(1));
-            if let (Some(name), Some(v)) = (field(item, "name"), value) {
+            if let (Some(name), Some(v)) = (field(item, Field::Name), value) {
                 let span = self.span(item);
                 self.unit.constants.push((self.text(name).to_owned(), v, span));
             }
@@ -87,7 +88,7 @@ impl<'a> Lower<'a> {
     }
 
     pub fn alias_item(&mut self, node: Node<'a>) {
-        if let Some(inner) = field(node, "type").filter(|t| t.kind().ends_with("_specifier")) {
+        if let Some(inner) = field(node, Field::Type).filter(|t| t.is(SPECIFIER)) {
             self.item(inner, None);
         }
         let span = self.span(node);
@@ -102,7 +103,7 @@ impl<'a> Lower<'a> {
     }
 
     pub fn macro_constant(&mut self, node: Node<'a>) {
-        let (Some(name), Some(body)) = (field(node, "name"), field(node, "value")) else { return };
+        let (Some(name), Some(body)) = (field(node, Field::Name), field(node, Field::Value)) else { return };
         let name = self.text(name);
         if self.unit.constants.iter().any(|(n, ..)| n == name) {
             return;
@@ -120,12 +121,12 @@ impl<'a> Lower<'a> {
 
     pub fn global(&mut self, node: Node<'a>, declarator: Node<'a>, s: &Specifiers) {
         let described = self.in_scratch(|l| {
-            let base = field(node, "type").map_or(Type::Unknown, |t| l.base_type(t));
+            let base = field(node, Field::Type).map_or(Type::Unknown, |t| l.base_type(t));
             let d = l.declarator(base, s.is_const, s.is_volatile, Some(declarator));
             d.name.map(|n| (l.text(n).to_owned(), without_lengths(&d.ty), d.is_const))
         });
         let Some((name, ty, is_const)) = described else { return };
-        let init = field(declarator, "value").map(|v| self.text(v).to_owned());
+        let init = field(declarator, Field::Value).map(|v| self.text(v).to_owned());
         let fixed = s.is_constexpr || is_const;
         let value = init.as_deref().filter(|_| fixed).and_then(|i| {
             self.constant_value(i.trim().trim_start_matches(['(', '{']).trim_end_matches([')', '}']))

@@ -1,9 +1,9 @@
 //! Statements.
 
+use super::kind::{ATTRIBUTE, EXPRESSION, Field, IDENTIFIER, Kind};
 use super::lower::{Lower, MAX_DEPTH};
-use super::tree::{children, field, named};
+use super::tree::{Node, children, field, named};
 use crate::ir::*;
-use tree_sitter::Node;
 
 impl<'a> Lower<'a> {
     /// Lowers the body of the open function.
@@ -12,7 +12,7 @@ impl<'a> Lower<'a> {
         let span = self.span(body);
         self.function().body_span = Some(span);
         self.push_scope();
-        let block = if body.kind() == "try_statement" {
+        let block = if body.kind() == Kind::TryStatement {
             Block { stmts: self.statement(body) }
         } else {
             self.statements(named(body))
@@ -46,7 +46,7 @@ impl<'a> Lower<'a> {
         }
     }
 
-    fn statements(&mut self, nodes: Vec<Node<'a>>) -> Block {
+    fn statements(&mut self, nodes: impl Iterator<Item = Node<'a>>) -> Block {
         let mut stmts = vec![];
         for node in nodes {
             stmts.extend(self.statement(node));
@@ -59,11 +59,11 @@ impl<'a> Lower<'a> {
         let Some(node) = node else { return Block::default() };
         self.push_scope();
         let block = match node.kind() {
-            "compound_statement" => self.statements_deeper(node),
-            "else_clause" => {
-                let inner = named(node).into_iter().next();
+            Kind::CompoundStatement => self.statements_deeper(node),
+            Kind::ElseClause => {
+                let inner = named(node).next();
                 match inner {
-                    Some(n) if n.kind() == "compound_statement" => self.statements_deeper(n),
+                    Some(n) if n.kind() == Kind::CompoundStatement => self.statements_deeper(n),
                     Some(n) => Block { stmts: self.statement(n) },
                     None => Block::default(),
                 }
@@ -103,82 +103,85 @@ impl<'a> Lower<'a> {
     fn statement_inner(&mut self, node: Node<'a>) -> Vec<StmtId> {
         let span = self.span(node);
         let kind = match node.kind() {
-            "declaration" => return self.declaration(node),
-            "expression_statement" => match self.expression_statement(node) {
+            Kind::Declaration => return self.declaration(node),
+            Kind::ExpressionStatement => match self.expression_statement(node) {
                 Ok(kind) => kind,
                 Err(declared) => return declared,
             },
-            "compound_statement" => {
+            Kind::CompoundStatement => {
                 self.push_scope();
                 let block = self.statements_deeper(node);
                 self.pop_scope();
                 StmtKind::Block(block)
             }
-            "if_statement" => return self.if_statement(node),
-            "for_statement" => self.for_statement(node),
-            "while_statement" => return self.while_statement(node),
-            "do_statement" => self.do_statement(node),
-            "for_range_loop" => self.range_loop(node),
-            "switch_statement" => self.switch(node),
-            "case_statement" => return self.case(node),
-            "return_statement" | "co_return_statement" => {
-                StmtKind::Return(named(node).into_iter().next().map(|e| self.expr(e)))
+            Kind::IfStatement => return self.if_statement(node),
+            Kind::ForStatement => self.for_statement(node),
+            Kind::WhileStatement => return self.while_statement(node),
+            Kind::DoStatement => self.do_statement(node),
+            Kind::ForRangeLoop => self.range_loop(node),
+            Kind::SwitchStatement => self.switch(node),
+            Kind::CaseStatement => return self.case(node),
+            Kind::ReturnStatement | Kind::CoReturnStatement => {
+                StmtKind::Return(named(node).next().map(|e| self.expr(e)))
             }
-            "break_statement" => StmtKind::Break,
-            "continue_statement" => StmtKind::Continue,
-            "preproc_if" | "preproc_ifdef" => self.conditional_block(node),
-            "preproc_call" => self.directive(node),
-            "preproc_def" | "preproc_function_def" | "preproc_include" => return vec![],
-            "attributed_statement" => {
-                let inner = named(node).into_iter().filter(|n| !n.kind().starts_with("attribute"));
+            Kind::BreakStatement => StmtKind::Break,
+            Kind::ContinueStatement => StmtKind::Continue,
+            Kind::PreprocIf | Kind::PreprocIfdef => self.conditional_block(node),
+            Kind::PreprocCall => self.directive(node),
+            Kind::PreprocDef | Kind::PreprocFunctionDef | Kind::PreprocInclude => return vec![],
+            Kind::AttributedStatement => {
+                let inner = named(node).filter(|n| !n.is(ATTRIBUTE));
                 return inner.flat_map(|n| self.statement(n)).collect();
             }
-            "type_definition" | "alias_declaration" => {
+            Kind::TypeDefinition | Kind::AliasDeclaration => {
                 self.local_alias(node);
                 StmtKind::Opaque { what: "type alias".into(), children: vec![] }
             }
-            "using_declaration" | "static_assert_declaration" | "namespace_alias_definition" => {
-                StmtKind::Opaque { what: node.kind().replace('_', " "), children: vec![] }
+            Kind::UsingDeclaration | Kind::StaticAssertDeclaration | Kind::NamespaceAliasDefinition => {
+                StmtKind::Opaque { what: node.name().replace('_', " "), children: vec![] }
             }
-            "struct_specifier" | "class_specifier" | "union_specifier" | "enum_specifier" => {
+            Kind::StructSpecifier | Kind::ClassSpecifier | Kind::UnionSpecifier | Kind::EnumSpecifier => {
                 StmtKind::Opaque { what: "local type".into(), children: vec![] }
             }
-            "ERROR" => self.error_statement(node),
-            "try_statement" | "labeled_statement" | "seh_try_statement" => {
+            Kind::Error => self.error_statement(node),
+            Kind::TryStatement | Kind::LabeledStatement | Kind::SehTryStatement => {
                 // What is inside runs or not; it stays visible as a block behind the opaque statement.
-                let what = if node.kind() == "labeled_statement" { "label" } else { "try" };
+                let what = if node.kind() == Kind::LabeledStatement { "label" } else { "try" };
                 let head = self.add_stmt(StmtKind::Opaque { what: what.into(), children: vec![] }, span);
                 let mut found = vec![head];
-                for inner in named(node).into_iter().filter(|n| !n.kind().ends_with("identifier")) {
-                    let inner =
-                        if inner.kind() == "catch_clause" { field(inner, "body").unwrap_or(inner) } else { inner };
+                for inner in named(node).filter(|n| !n.is(IDENTIFIER)) {
+                    let inner = if inner.kind() == Kind::CatchClause {
+                        field(inner, Field::Body).unwrap_or(inner)
+                    } else {
+                        inner
+                    };
                     found.extend(self.statement(inner));
                 }
                 return found;
             }
-            "goto_statement" => StmtKind::Opaque { what: "goto".into(), children: vec![] },
-            "throw_statement" => StmtKind::Opaque { what: "throw".into(), children: self.exprs(node) },
-            kind if is_expression(kind) => StmtKind::Expr(self.expr(node)),
-            kind => StmtKind::Opaque { what: kind.replace('_', " "), children: vec![] },
+            Kind::GotoStatement => StmtKind::Opaque { what: "goto".into(), children: vec![] },
+            Kind::ThrowStatement => StmtKind::Opaque { what: "throw".into(), children: self.exprs(node) },
+            _ if node.is(EXPRESSION) => StmtKind::Expr(self.expr(node)),
+            _ => StmtKind::Opaque { what: node.name().replace('_', " "), children: vec![] },
         };
         vec![self.add_stmt(kind, span)]
     }
 
     fn expression_statement(&mut self, node: Node<'a>) -> Result<StmtKind, Vec<StmtId>> {
-        let Some(inner) = named(node).into_iter().next() else { return Ok(StmtKind::Empty) };
+        let Some(inner) = named(node).next() else { return Ok(StmtKind::Empty) };
         match inner.kind() {
-            "gnu_asm_expression" => return Ok(self.asm(inner)),
-            "binary_expression" | "comma_expression" => {
+            Kind::GnuAsmExpression => return Ok(self.asm(inner)),
+            Kind::BinaryExpression | Kind::CommaExpression => {
                 if let Some(stmt) = self.template_declaration(node, inner) {
                     return Err(vec![stmt]);
                 }
             }
-            "assignment_expression" | "subscript_expression" => {
+            Kind::AssignmentExpression | Kind::SubscriptExpression => {
                 if let Some(stmt) = self.parenthesized_declaration(node, inner) {
                     return Err(vec![stmt]);
                 }
             }
-            "call_expression" | "identifier" => {
+            Kind::CallExpression | Kind::Identifier => {
                 if let Some(kind) = self.macro_statement(node, inner) {
                     return Ok(kind);
                 }
@@ -191,8 +194,8 @@ impl<'a> Lower<'a> {
     /// A macro that stands as a statement: `CHECK(x)`, `UNROLL`. A name in capitals that nothing here declares.
     fn macro_statement(&mut self, node: Node<'a>, inner: Node<'a>) -> Option<StmtKind> {
         let name = match inner.kind() {
-            "identifier" => self.text(inner),
-            _ => field(inner, "function").filter(|f| f.kind() == "identifier").map(|f| self.text(f))?,
+            Kind::Identifier => self.text(inner),
+            _ => field(inner, Field::Function).filter(|f| f.kind() == Kind::Identifier).map(|f| self.text(f))?,
         };
         if has_kernel_call(inner) {
             return None;
@@ -205,7 +208,7 @@ impl<'a> Lower<'a> {
         if name == "_Pragma" {
             return Some(StmtKind::Pragma(self.text(inner).to_owned()));
         }
-        let children = field(inner, "arguments").map(|a| self.exprs(a)).unwrap_or_default();
+        let children = field(inner, Field::Arguments).map(|a| self.exprs(a)).unwrap_or_default();
         self.flaw(FlawKind::OpaqueMacro, span);
         Some(StmtKind::Opaque { what: format!("macro {name}"), children })
     }
@@ -213,21 +216,21 @@ impl<'a> Lower<'a> {
     fn error_statement(&mut self, node: Node<'a>) -> StmtKind {
         let span = self.span(node);
         self.flaw(FlawKind::SyntaxError, span);
-        let readable = named(node).into_iter().filter(|n| is_expression(n.kind()) || n.kind() == "identifier");
-        let children = readable.collect::<Vec<_>>().into_iter().map(|n| self.expr(n)).collect();
+        let readable = named(node).filter(|n| n.is(EXPRESSION));
+        let children = readable.map(|n| self.expr(n)).collect();
         StmtKind::Opaque { what: "syntax error".into(), children }
     }
 
     fn if_statement(&mut self, node: Node<'a>) -> Vec<StmtId> {
         if self.input.is_loop_macro(node.start_byte()) {
-            return self.loop_macro(node, field(node, "consequence"));
+            return self.loop_macro(node, field(node, Field::Consequence));
         }
         let span = self.span(node);
         self.push_scope();
         let (mut before, condition) = self.condition(node);
-        let is_constexpr = children(node).iter().any(|(_, c)| c.kind() == "constexpr");
-        let then = self.block(field(node, "consequence"));
-        let otherwise = field(node, "alternative").map(|a| self.block(Some(a)));
+        let is_constexpr = children(node).any(|c| c.kind() == Kind::Constexpr);
+        let then = self.block(field(node, Field::Consequence));
+        let otherwise = field(node, Field::Alternative).map(|a| self.block(Some(a)));
         self.pop_scope();
         before.push(self.add_stmt(StmtKind::If { condition, is_constexpr, then, otherwise }, span));
         before
@@ -235,23 +238,23 @@ impl<'a> Lower<'a> {
 
     /// The condition of `if`, `while` or `switch`; declarations in it come out as statements in front.
     pub fn condition(&mut self, node: Node<'a>) -> (Vec<StmtId>, ExprId) {
-        let Some(clause) = field(node, "condition") else {
+        let Some(clause) = field(node, Field::Condition) else {
             return (vec![], self.opaque("missing condition", node, vec![]));
         };
-        let clause = if clause.kind() == "parenthesized_expression" {
-            named(clause).into_iter().next().unwrap_or(clause)
+        let clause = if clause.kind() == Kind::ParenthesizedExpression {
+            named(clause).next().unwrap_or(clause)
         } else {
             clause
         };
         let mut before = vec![];
-        if let Some(init) = field(clause, "initializer") {
+        if let Some(init) = field(clause, Field::Initializer) {
             for inner in named(init) {
                 before.extend(self.statement(inner));
             }
         }
-        let value = field(clause, "value").or_else(|| (clause.kind() != "condition_clause").then_some(clause));
+        let value = field(clause, Field::Value).or_else(|| (clause.kind() != Kind::ConditionClause).then_some(clause));
         match value {
-            Some(v) if v.kind() == "declaration" => {
+            Some(v) if v.kind() == Kind::Declaration => {
                 let declared = self.condition_declaration(v);
                 before.push(declared.0);
                 (before, declared.1)
@@ -261,7 +264,7 @@ impl<'a> Lower<'a> {
                 (before, e)
             }
             None => {
-                let inside = named(clause).into_iter().map(|n| self.expr(n)).collect();
+                let inside = named(clause).map(|n| self.expr(n)).collect();
                 (before, self.opaque("condition", clause, inside))
             }
         }
@@ -270,9 +273,9 @@ impl<'a> Lower<'a> {
     /// `while (int n = g())`.
     fn condition_declaration(&mut self, node: Node<'a>) -> (StmtId, ExprId) {
         let s = self.specifiers(node);
-        let base = field(node, "type").map_or(Type::Unknown, |t| self.base_type(t));
-        let d = self.declarator(base, s.is_const, s.is_volatile, field(node, "declarator"));
-        let init = field(node, "value").map(|v| self.expr(v));
+        let base = field(node, Field::Type).map_or(Type::Unknown, |t| self.base_type(t));
+        let d = self.declarator(base, s.is_const, s.is_volatile, field(node, Field::Declarator));
+        let init = field(node, Field::Value).map(|v| self.expr(v));
         let span = self.span(node);
         let name = d.name.map_or("", |n| self.text(n));
         let mut var = super::lower::plain_var(name, VarKind::Local, d.ty.clone(), span);
@@ -284,14 +287,14 @@ impl<'a> Lower<'a> {
 
     fn switch(&mut self, node: Node<'a>) -> StmtKind {
         let (_, value) = self.condition(node);
-        let body = self.block(field(node, "body"));
+        let body = self.block(field(node, Field::Body));
         StmtKind::Switch { value, body }
     }
 
     fn case(&mut self, node: Node<'a>) -> Vec<StmtId> {
         let mut found = vec![];
-        for (name, child) in children(node) {
-            if name != Some("value") && child.is_named() {
+        for child in children(node) {
+            if child.field() != Field::Value && child.is_named() {
                 found.extend(self.statement(child));
             }
         }
@@ -303,15 +306,14 @@ impl<'a> Lower<'a> {
         let mut arms = vec![];
         let mut at = Some(node);
         while let Some(arm) = at {
-            at = field(arm, "alternative");
+            at = field(arm, Field::Alternative);
             let inside = children(arm)
                 .into_iter()
-                .filter(|(name, n)| n.is_named() && !matches!(name, Some("condition" | "name" | "alternative")));
-            let nodes: Vec<Node<'a>> = inside.map(|(_, n)| n).collect();
+                .filter(|n| n.is_named() && !matches!(n.field(), Field::Condition | Field::Name | Field::Alternative));
             let end = at.map_or(arm.end_byte(), |n| n.start_byte());
             let span = self.input.span(arm.start_byte()..end);
             // Names declared in an arm stay visible after it, as after preprocessing.
-            let block = self.statements(nodes);
+            let block = self.statements(inside);
             arms.push((span, block));
         }
         StmtKind::Preprocessor { arms }
@@ -327,34 +329,34 @@ impl<'a> Lower<'a> {
 
     fn asm(&mut self, node: Node<'a>) -> StmtKind {
         let texts = |list: Option<Node<'a>>| list.map(named).unwrap_or_default();
-        let operand = |n: Node<'a>| field(n, "value").or_else(|| named(n).into_iter().next_back());
-        let outputs = texts(field(node, "output_operands"));
+        let operand = |n: Node<'a>| field(n, Field::Value).or_else(|| named(n).last());
+        let outputs = texts(field(node, Field::OutputOperands));
         let mut reads: Vec<ExprId> = vec![];
         let mut writes = vec![];
         for output in outputs {
             let Some(value) = operand(output) else { continue };
             let e = self.expr(value);
-            let constraint = field(output, "constraint").map_or("", |c| self.text(c));
+            let constraint = field(output, Field::Constraint).map_or("", |c| self.text(c));
             writes.push(e);
             if constraint.contains('+') {
                 reads.push(e);
             }
         }
-        for input in texts(field(node, "input_operands")) {
+        for input in texts(field(node, Field::InputOperands)) {
             if let Some(value) = operand(input) {
                 reads.push(self.expr(value));
             }
         }
-        let clobbers = field(node, "clobbers").map_or("", |c| self.text(c));
-        let code = field(node, "assembly_code");
+        let clobbers = field(node, Field::Clobbers).map_or("", |c| self.text(c));
+        let code = field(node, Field::AssemblyCode);
         let template = code.and_then(|c| self.input.original.get(c.byte_range())).unwrap_or("").to_owned();
-        let is_volatile = children(node).iter().any(|(_, n)| n.kind() == "gnu_asm_qualifier");
+        let is_volatile = children(node).any(|c| c.kind() == Kind::GnuAsmQualifier);
         StmtKind::Asm { writes, reads, is_volatile, clobbers_memory: clobbers.contains("memory"), template }
     }
 }
 
 fn has_kernel_call(node: Node) -> bool {
-    super::call::has_child(node, "kernel_call_syntax")
+    super::call::has_child(node, Kind::KernelCallSyntax)
 }
 
 /// Capitals, digits and underscores only, at least three of them.
@@ -363,8 +365,4 @@ pub(super) fn is_macro_name(name: &str) -> bool {
         && name.chars().any(|c| c.is_ascii_uppercase())
         && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
         || name == "_Pragma"
-}
-
-fn is_expression(kind: &str) -> bool {
-    kind.ends_with("_expression") || kind.ends_with("_literal") || matches!(kind, "identifier" | "qualified_identifier")
 }

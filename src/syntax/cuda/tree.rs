@@ -1,10 +1,136 @@
-//! The concrete tree: parsing with limits, and small helpers over nodes.
+//! The concrete tree: parsing with limits, and a flat copy of what the parser gives.
+//!
+//! The parser's own tree is walked once, by cursor. Every question after that (which kind, which child has this field)
+//! is a look into one array in the order of the text.
 
-use std::ops::ControlFlow;
-use tree_sitter::{Node, ParseOptions, Parser, Tree};
+use super::kind::{Field, Kind, ORIGINAL, entry, field_of};
+use std::cell::Cell;
+use std::ops::{ControlFlow, Range};
+use tree_sitter::{ParseOptions, Parser};
 
 /// Files above this size are not parsed (K0013): nothing that people write by hand comes near it.
 pub const MAX_BYTES: usize = 8 << 20;
+
+/// One node in 24 bytes. Its descendants follow it in the array, up to but without `after`.
+#[derive(Clone, Copy, Debug)]
+struct Raw {
+    start: u32,
+    end: u32,
+    after: u32,
+    parent: u32,
+    id: u16,
+    kind: Kind,
+    field: Field,
+    flags: u8,
+}
+
+const NAMED: u8 = super::kind::NAMED;
+const MISSING: u8 = 1 << 6;
+const BROKEN: u8 = 1 << 7;
+
+/// A concrete syntax tree.
+#[derive(Clone, Debug, Default)]
+pub struct Tree {
+    nodes: Vec<Raw>,
+}
+
+impl Tree {
+    pub(super) fn root(&self) -> Option<Node<'_>> {
+        self.node(0)
+    }
+
+    fn node(&self, at: u32) -> Option<Node<'_>> {
+        ((at as usize) < self.nodes.len()).then_some(Node { nodes: &self.nodes, at })
+    }
+}
+
+/// A place in a [`Tree`].
+#[derive(Clone, Copy)]
+pub(super) struct Node<'t> {
+    nodes: &'t [Raw],
+    at: u32,
+}
+
+impl PartialEq for Node<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.at == other.at
+    }
+}
+
+impl std::fmt::Debug for Node<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {:?}", self.name(), self.byte_range())
+    }
+}
+
+impl<'t> Node<'t> {
+    fn raw(self) -> &'t Raw {
+        &self.nodes[self.at as usize]
+    }
+
+    pub fn kind(self) -> Kind {
+        self.raw().kind
+    }
+
+    /// The grammar's name of the kind.
+    pub fn name(self) -> &'static str {
+        entry(self.raw().id).name
+    }
+
+    /// The field of its parent that it is.
+    pub fn field(self) -> Field {
+        self.raw().field
+    }
+
+    pub fn start_byte(self) -> usize {
+        self.raw().start as usize
+    }
+
+    pub fn end_byte(self) -> usize {
+        self.raw().end as usize
+    }
+
+    pub fn byte_range(self) -> Range<usize> {
+        self.start_byte()..self.end_byte()
+    }
+
+    pub fn is_named(self) -> bool {
+        self.raw().flags & NAMED != 0
+    }
+
+    /// Whether its text is a name or literal, to be read from what the user wrote.
+    pub fn is_original(self) -> bool {
+        self.raw().flags & ORIGINAL != 0
+    }
+
+    /// Whether it has one of the marks of [`super::kind`].
+    pub fn is(self, mark: u8) -> bool {
+        self.raw().flags & mark != 0
+    }
+
+    pub fn parent(self) -> Option<Node<'t>> {
+        (self.at != 0).then(|| Node { at: self.raw().parent, ..self })
+    }
+
+    fn is_broken(self) -> bool {
+        self.raw().flags & BROKEN != 0
+    }
+
+    fn is_wrong(self) -> bool {
+        self.kind() == Kind::Error || self.raw().flags & MISSING != 0
+    }
+}
+
+thread_local! {
+    /// The parser of this thread, kept for its buffers.
+    static PARSER: Cell<Option<Parser>> = const { Cell::new(None) };
+}
+
+fn new_parser() -> Option<Parser> {
+    let mut parser = Parser::new();
+    parser.set_language(super::kind::language()).ok()?;
+    Some(parser)
+}
 
 /// Parses a masked text. `None` when it is larger than [`MAX_BYTES`] or needs more parser steps than a text of its
 /// length may; the limit counts work, not time, so that the same text always gives the same answer.
@@ -12,62 +138,141 @@ pub fn parse_tree(masked: &str) -> Option<Tree> {
     if masked.len() > MAX_BYTES {
         return None;
     }
-    let mut parser = Parser::new();
-    parser.set_language(&tree_sitter_cuda::LANGUAGE.into()).ok()?;
-    let bytes = masked.as_bytes();
     // The parser reports every hundred operations or so; clean text takes about one report per two hundred bytes.
-    let limit = 2_000 + bytes.len() / 16;
+    let limit = 2_000 + masked.len() / 16;
     let mut reports = 0usize;
     let mut progress = |_: &tree_sitter::ParseState| {
         reports += 1;
         if reports > limit { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let options = ParseOptions::new().progress_callback(&mut progress);
-    parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or(&[]), None, Some(options))
+    let bytes = masked.as_bytes();
+    let mut parser = PARSER.take().or_else(new_parser)?;
+    let tree = parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or(&[]), None, Some(options));
+    // A parse that was stopped would go on with the next text.
+    parser.reset();
+    PARSER.set(Some(parser));
+    Some(flat(&tree?))
 }
 
-/// Children of `node` with their field names, comments left out.
-pub fn children<'t>(node: Node<'t>) -> Vec<(Option<&'t str>, Node<'t>)> {
-    let mut found = vec![];
-    let mut cursor = node.walk();
-    if cursor.goto_first_child() {
-        loop {
-            let child = cursor.node();
-            if child.kind() != "comment" {
-                found.push((cursor.field_name(), child));
+fn flat(tree: &tree_sitter::Tree) -> Tree {
+    let root = tree.root_node();
+    let broken = root.has_error();
+    let mut nodes: Vec<Raw> = Vec::with_capacity(root.descendant_count());
+    let mut open: Vec<u32> = vec![];
+    let mut cursor = tree.walk();
+    'walk: loop {
+        let node = cursor.node();
+        let id = node.kind_id();
+        let known = entry(id);
+        let mut flags = known.marks;
+        if broken {
+            flags |= if node.has_error() { BROKEN } else { 0 } | if node.is_missing() { MISSING } else { 0 };
+        }
+        let at = nodes.len() as u32;
+        nodes.push(Raw {
+            start: node.start_byte() as u32,
+            end: node.end_byte() as u32,
+            after: at + 1,
+            parent: open.last().copied().unwrap_or(0),
+            id,
+            kind: known.kind,
+            field: cursor.field_id().map_or(Field::None, field_of),
+            flags,
+        });
+        if cursor.goto_first_child() {
+            open.push(at);
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                break 'walk;
             }
-            if !cursor.goto_next_sibling() {
-                break;
+            let after = nodes.len() as u32;
+            if let Some(done) = open.pop().and_then(|p| nodes.get_mut(p as usize)) {
+                done.after = after;
             }
         }
     }
-    found
+    Tree { nodes }
+}
+
+/// The children of a node in order, comments left out.
+#[derive(Clone, Default)]
+pub(super) struct Children<'t> {
+    nodes: &'t [Raw],
+    at: u32,
+    end: u32,
+    /// Marks of which each child has one; 0 asks for none.
+    marks: u8,
+}
+
+impl<'t> Iterator for Children<'t> {
+    type Item = Node<'t>;
+
+    fn next(&mut self) -> Option<Node<'t>> {
+        while self.at < self.end {
+            let node = Node { nodes: self.nodes, at: self.at };
+            self.at = node.raw().after;
+            if node.kind() != Kind::Comment && (self.marks == 0 || node.is(self.marks)) {
+                return Some(node);
+            }
+        }
+        None
+    }
+}
+
+/// Children of `node`, comments left out.
+pub(super) fn children(node: Node<'_>) -> Children<'_> {
+    Children { nodes: node.nodes, at: node.at + 1, end: node.raw().after, marks: 0 }
 }
 
 /// Named children without comments.
-pub fn named<'t>(node: Node<'t>) -> Vec<Node<'t>> {
-    children(node).into_iter().map(|(_, n)| n).filter(|n| n.is_named()).collect()
+pub(super) fn named(node: Node<'_>) -> Children<'_> {
+    Children { marks: NAMED, ..children(node) }
 }
 
-pub fn field<'t>(node: Node<'t>, name: &str) -> Option<Node<'t>> {
-    node.child_by_field_name(name)
+/// The named child of a node that has exactly one.
+pub(super) fn only(node: Node<'_>) -> Option<Node<'_>> {
+    let mut inside = named(node);
+    let first = inside.next()?;
+    inside.next().is_none().then_some(first)
+}
+
+/// The first child that is the field `name` of `node`.
+pub(super) fn field(node: Node<'_>, name: Field) -> Option<Node<'_>> {
+    children(node).find(|n| n.field() == name)
 }
 
 /// The first ERROR or MISSING node inside `node`, found along the flagged path only.
-pub fn first_error(node: Node) -> Option<Node> {
+pub(super) fn first_error(node: Node<'_>) -> Option<Node<'_>> {
     let mut at = node;
     loop {
-        if at.is_error() || at.is_missing() {
+        if at.is_wrong() {
             return Some(at);
         }
-        if !at.has_error() {
+        if !at.is_broken() {
             return None;
         }
-        let mut cursor = at.walk();
-        let next = at.children(&mut cursor).find(|c| c.has_error() || c.is_missing() || c.is_error());
-        match next {
+        match children(at).find(|c| c.is_broken() || c.is_wrong()) {
             Some(child) => at = child,
             None => return Some(at),
         }
     }
+}
+
+/// The nodes around the byte at `start`, outermost first, while they reach to `end`.
+pub(super) fn around(tree: &Tree, range: Range<usize>) -> impl Iterator<Item = Node<'_>> {
+    let inner = move |node: &Node<'_>| {
+        let mut at = node.at + 1;
+        while at < node.raw().after {
+            let below = Node { nodes: &tree.nodes, at };
+            if below.end_byte() > range.start {
+                return (below.end_byte() >= range.end).then_some(below);
+            }
+            at = below.raw().after;
+        }
+        None
+    };
+    std::iter::successors(tree.root(), inner)
 }

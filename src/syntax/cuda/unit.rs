@@ -1,11 +1,11 @@
 //! File scope: namespaces, classes, templates, functions, globals, type names, directives.
 
 use super::declarator::Specifiers;
+use super::kind::{Field, Kind, SPECIFIER};
 use super::lower::{Lower, MAX_DEPTH, PathPart};
-use super::tree::{children, field, named};
+use super::tree::{Node, children, field, named};
 use crate::ir::*;
 use crate::source::mask::{Attribute, AttributeKind};
-use tree_sitter::Node;
 
 /// A template header that belongs to the declaration inside it.
 #[derive(Clone, Debug)]
@@ -32,50 +32,50 @@ impl<'a> Lower<'a> {
 
     fn item_inner(&mut self, node: Node<'a>, template: Option<Template<'a>>) {
         match node.kind() {
-            "function_definition" => self.function_item(node, template),
-            "declaration" | "field_declaration" => self.declaration_item(node, template),
-            "template_declaration" => {
-                let list = field(node, "parameters");
+            Kind::FunctionDefinition => self.function_item(node, template),
+            Kind::Declaration | Kind::FieldDeclaration => self.declaration_item(node, template),
+            Kind::TemplateDeclaration => {
+                let list = field(node, Field::Parameters);
                 // The innermost header is the function's own; the outer ones are those of its class.
                 let span = template.map_or(node, |t| t.node);
                 let inner = Template { node: span, list };
-                for child in named(node).into_iter().filter(|n| n.kind() != "template_parameter_list") {
+                for child in named(node).filter(|n| n.kind() != Kind::TemplateParameterList) {
                     self.item(child, Some(inner.clone()));
                 }
             }
-            "namespace_definition" => self.namespace(node),
-            "linkage_specification" => {
-                if let Some(body) = field(node, "body") {
+            Kind::NamespaceDefinition => self.namespace(node),
+            Kind::LinkageSpecification => {
+                if let Some(body) = field(node, Field::Body) {
                     self.item(body, None);
                 }
             }
-            "class_specifier" | "struct_specifier" | "union_specifier" => self.class(node, template),
-            "enum_specifier" => self.enumeration(node),
-            "type_definition" | "alias_declaration" => self.alias_item(node),
-            "concept_definition" => {
-                if let Some(name) = field(node, "name") {
+            Kind::ClassSpecifier | Kind::StructSpecifier | Kind::UnionSpecifier => self.class(node, template),
+            Kind::EnumSpecifier => self.enumeration(node),
+            Kind::TypeDefinition | Kind::AliasDeclaration => self.alias_item(node),
+            Kind::ConceptDefinition => {
+                if let Some(name) = field(node, Field::Name) {
                     self.aliases.insert(format!("concept {}", self.text(name)), Type::Unknown);
                 }
             }
-            "template_instantiation" => self.instantiation(node),
-            "preproc_include" => {
+            Kind::TemplateInstantiation => self.instantiation(node),
+            Kind::PreprocInclude => {
                 let span = self.span(node);
-                if let Some(path) = field(node, "path") {
+                if let Some(path) = field(node, Field::Path) {
                     self.unit.includes.push((self.text(path).to_owned(), span));
                 }
             }
-            "preproc_def" => self.macro_constant(node),
-            "preproc_function_def" | "preproc_call" | "comment" => {}
-            "declaration_list"
-            | "field_declaration_list"
-            | "friend_declaration"
-            | "translation_unit"
-            | "ERROR"
-            | "preproc_if"
-            | "preproc_ifdef"
-            | "preproc_elif"
-            | "preproc_elifdef"
-            | "preproc_else" => {
+            Kind::PreprocDef => self.macro_constant(node),
+            Kind::PreprocFunctionDef | Kind::PreprocCall | Kind::Comment => {}
+            Kind::DeclarationList
+            | Kind::FieldDeclarationList
+            | Kind::FriendDeclaration
+            | Kind::TranslationUnit
+            | Kind::Error
+            | Kind::PreprocIf
+            | Kind::PreprocIfdef
+            | Kind::PreprocElif
+            | Kind::PreprocElifdef
+            | Kind::PreprocElse => {
                 for child in named(node) {
                     self.item(child, None);
                 }
@@ -86,14 +86,14 @@ impl<'a> Lower<'a> {
 
     fn namespace(&mut self, node: Node<'a>) {
         let depth = self.path.len();
-        match field(node, "name") {
+        match field(node, Field::Name) {
             Some(name) => {
                 let text = self.text(name);
                 self.path.extend(text.split("::").map(|p| PathPart::Namespace(p.trim().to_owned())));
             }
             None => self.path.push(PathPart::Anonymous),
         }
-        if let Some(body) = field(node, "body") {
+        if let Some(body) = field(node, Field::Body) {
             self.item(body, None);
         }
         self.path.truncate(depth);
@@ -101,36 +101,36 @@ impl<'a> Lower<'a> {
 
     fn instantiation(&mut self, node: Node<'a>) {
         let span = self.span(node);
-        let mut at = field(node, "declarator");
+        let mut at = field(node, Field::Declarator);
         for _ in 0..32 {
             let Some(d) = at else { return };
             match d.kind() {
-                "template_function" => {
-                    let name = field(d, "name").map_or("", |n| self.text(n)).to_owned();
-                    let args = field(d, "arguments").map(named).unwrap_or_default();
+                Kind::TemplateFunction => {
+                    let name = field(d, Field::Name).map_or("", |n| self.text(n)).to_owned();
+                    let args = field(d, Field::Arguments).map(named).unwrap_or_default();
                     let args = args.into_iter().map(|n| self.text(n).trim().to_owned()).collect();
                     self.unit.instantiations.push((name, args, span));
                     return;
                 }
-                "qualified_identifier" => at = field(d, "name"),
-                _ => at = field(d, "declarator").or_else(|| named(d).into_iter().next()),
+                Kind::QualifiedIdentifier => at = field(d, Field::Name),
+                _ => at = field(d, Field::Declarator).or_else(|| named(d).next()),
             }
         }
     }
 
     /// A declaration of file or class scope: prototypes, globals, nested types.
     fn declaration_item(&mut self, node: Node<'a>, template: Option<Template<'a>>) {
-        if let Some(ty) = field(node, "type").filter(|t| t.kind().ends_with("_specifier")) {
+        if let Some(ty) = field(node, Field::Type).filter(|t| t.is(SPECIFIER)) {
             self.item(ty, template.clone());
         }
         let s = self.specifiers(node);
-        for (name, declarator) in children(node) {
-            if name != Some("declarator") {
+        for declarator in children(node) {
+            if declarator.field() != Field::Declarator {
                 continue;
             }
             if let Some(function) = function_declarator(declarator) {
                 self.define(node, declarator, function, None, &s, template.clone());
-            } else if node.kind() == "declaration" || s.is_static {
+            } else if node.kind() == Kind::Declaration || s.is_static {
                 self.global(node, declarator, &s);
             }
         }
@@ -138,9 +138,9 @@ impl<'a> Lower<'a> {
 
     fn function_item(&mut self, node: Node<'a>, template: Option<Template<'a>>) {
         let s = self.specifiers(node);
-        let Some(declarator) = field(node, "declarator") else { return };
+        let Some(declarator) = field(node, Field::Declarator) else { return };
         let Some(function) = function_declarator(declarator) else { return };
-        self.define(node, declarator, function, field(node, "body"), &s, template);
+        self.define(node, declarator, function, field(node, Field::Body), &s, template);
     }
 
     fn define(
@@ -174,11 +174,11 @@ impl<'a> Lower<'a> {
             let params = self.template_params(list);
             self.set_template(params);
         }
-        let base = field(node, "type").map_or(Type::Unknown, |t| self.base_type(t));
+        let base = field(node, Field::Type).map_or(Type::Unknown, |t| self.base_type(t));
         let d = self.declarator(base, s.is_const, s.is_volatile, Some(declarator));
         let mut return_type = if kind == FunctionKind::Kernel { Type::Void } else { d.ty };
-        if let Some(t) = named(function).into_iter().find(|n| n.kind() == "trailing_return_type") {
-            return_type = named(t).into_iter().next().map_or(Type::Unknown, |t| self.type_descriptor(t));
+        if let Some(t) = named(function).find(|n| n.kind() == Kind::TrailingReturnType) {
+            return_type = named(t).next().map_or(Type::Unknown, |t| self.type_descriptor(t));
         }
         let qualified = self.qualify(&parts.join("::"));
         let class = self.path.iter().rev().find_map(|p| match p {
@@ -201,7 +201,7 @@ impl<'a> Lower<'a> {
         } else {
             self.returns.entry(name).or_insert(Type::Unknown);
         }
-        if let Some(list) = field(function, "parameters") {
+        if let Some(list) = field(function, Field::Parameters) {
             for p in named(list) {
                 self.parameter(p);
             }
@@ -245,13 +245,13 @@ impl<'a> Lower<'a> {
 
     /// From the mask's side table, or from the tree where the attribute was left in place.
     fn launch_bounds(&self, node: Node<'a>) -> LaunchBounds {
-        let end = field(node, "body").map_or(node.end_byte(), |b| b.start_byte());
+        let end = field(node, Field::Body).map_or(node.end_byte(), |b| b.start_byte());
         let mut bounds = self.input.launch_bounds(self.outer_start(node)..end);
         if bounds.max_threads.is_some() {
             return bounds;
         }
-        if let Some(b) = named(node).into_iter().find(|n| n.kind() == "launch_bounds") {
-            let mut values = named(b).into_iter().map(|n| (self.text(n).to_owned(), self.span(n)));
+        if let Some(b) = named(node).find(|n| n.kind() == Kind::LaunchBounds) {
+            let mut values = named(b).map(|n| (self.text(n).to_owned(), self.span(n)));
             bounds.max_threads = values.next();
             bounds.min_blocks = values.next();
         }
@@ -294,14 +294,14 @@ fn function_declarator(declarator: Node) -> Option<Node> {
     let mut at = declarator;
     for _ in 0..64 {
         match at.kind() {
-            "function_declarator" => {
-                let inner = field(at, "declarator")?;
-                return (inner.kind() != "parenthesized_declarator").then_some(at);
+            Kind::FunctionDeclarator => {
+                let inner = field(at, Field::Declarator)?;
+                return (inner.kind() != Kind::ParenthesizedDeclarator).then_some(at);
             }
-            "pointer_declarator" | "array_declarator" | "attributed_declarator" => {
-                at = field(at, "declarator").or_else(|| named(at).into_iter().next())?;
+            Kind::PointerDeclarator | Kind::ArrayDeclarator | Kind::AttributedDeclarator => {
+                at = field(at, Field::Declarator).or_else(|| named(at).next())?;
             }
-            "reference_declarator" => at = named(at).into_iter().next_back()?,
+            Kind::ReferenceDeclarator => at = named(at).last()?,
             _ => return None,
         }
     }
@@ -309,11 +309,11 @@ fn function_declarator(declarator: Node) -> Option<Node> {
 }
 
 fn innermost_name(function: Node) -> Option<Node> {
-    let mut at = field(function, "declarator")?;
+    let mut at = field(function, Field::Declarator)?;
     for _ in 0..16 {
         match at.kind() {
-            "function_declarator" | "parenthesized_declarator" => {
-                at = field(at, "declarator").or_else(|| named(at).into_iter().next())?;
+            Kind::FunctionDeclarator | Kind::ParenthesizedDeclarator => {
+                at = field(at, Field::Declarator).or_else(|| named(at).next())?;
             }
             _ => return Some(at),
         }
