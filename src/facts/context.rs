@@ -7,9 +7,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::because::Because;
+use super::effects::Scope;
 use super::interval::Interval;
 use super::macros::Macros;
 use super::names::HostWalk;
+use super::notes::Notes;
 use super::poly::{Atom, Poly};
 use super::range::Known;
 use super::state::Walked;
@@ -287,7 +289,8 @@ fn host_facts(c: &mut Context, program: &Program, r: LaunchRef, f: &Function, ma
     let Some(m) = macros.get(r.unit as usize) else { return };
     let Some(names) = m.names() else { return };
     let walked = names.host(FunctionRef { unit: r.unit, function: launch.caller }, || {
-        let walked: Walked = Walker::run(program, unit, host, m, &Context::default());
+        let notes = Notes::of(&Scope { program, unit, function: host, macros: m });
+        let walked: Walked = Walker::run(program, unit, host, m, &Context::default(), &notes);
         HostWalk { tainted: walked.taint.is_some(), launches: walked.launches }
     });
     let Some(state) = walked.launches.get(&r.launch).filter(|_| !walked.tainted) else { return };

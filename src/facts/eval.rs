@@ -45,7 +45,7 @@ impl Walker<'_> {
             }
             ExprKind::Var(v) => {
                 // A shared or global scalar, or a reference.
-                if self.by_access.contains_key(&id) {
+                if self.notes.by_access.contains_key(&id) {
                     let pointer = self.scalar_place(*v);
                     self.touch(id, pointer.as_ref(), false);
                 }
@@ -131,7 +131,7 @@ impl Walker<'_> {
                 because,
             });
         }
-        if self.escaped.contains(&v) {
+        if self.notes.escaped.contains(&v) {
             let because = Because::at(span, format!("`{}` may change without being named", var.name));
             let constant = (var.is_const || var.is_constexpr) && !var.is_volatile;
             if let Some(value) = self.global_constant(&var.name).filter(|_| constant && var.kind == VarKind::Global) {

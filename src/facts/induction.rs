@@ -29,7 +29,7 @@ impl<'a> Walker<'a> {
         }
         let has_continue = self.exits(body, true, 0).iter().any(|(_, w)| *w == "continue");
         for (v, count) in &writes.vars {
-            if *count != 1 || self.escaped.contains(v) {
+            if *count != 1 || self.notes.escaped.contains(v) {
                 continue;
             }
             let Some(e) = self.only_change(*v, step, body) else { continue };

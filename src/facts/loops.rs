@@ -34,7 +34,7 @@ impl<'a> Walker<'a> {
         is_do: bool,
     ) {
         let roots: Vec<ExprId> = condition.iter().chain(&step).copied().collect();
-        let writes = self.scope.writes(&roots, &[body]);
+        let writes = self.notes.writes_of_loop(id, || self.scope.writes(&roots, &[body]));
         let before = self.place();
         let entry = self.env.clone();
         self.born.push(self.fresh);
@@ -141,7 +141,7 @@ impl<'a> Walker<'a> {
         }
         // A variable that is halved or doubled by the same amount in all threads stays the same in all of them.
         for (v, count) in &writes.vars {
-            if *count != 1 || self.escaped.contains(v) {
+            if *count != 1 || self.notes.escaped.contains(v) {
                 continue;
             }
             let Some(e) = self.only_change(*v, step, body) else { continue };

@@ -23,6 +23,7 @@ mod library;
 mod loops;
 mod macros;
 mod names;
+mod notes;
 mod place;
 mod poly;
 mod questions;
@@ -50,6 +51,8 @@ pub use value::{Formula, IntValue, PointerValue, Truth, Value};
 use std::cell::OnceCell;
 use std::sync::Arc;
 
+use notes::Notes;
+
 use crate::contract::Assumption;
 use crate::ir::{Function, FunctionRef, Program, Unit};
 use crate::source::{FileId, Sources, mask};
@@ -62,6 +65,7 @@ pub struct Facts<'a> {
     pub macros: &'a Macros,
     pub context: Context,
     pub walked: Walked,
+    notes: Arc<Notes>,
 }
 
 /// One function under all its contexts.
@@ -80,8 +84,8 @@ impl<'a> Analysis<'a> {
 
     /// The facts of each launch and instantiation in view, in order.
     pub fn visible(&self) -> impl Iterator<Item = &Facts<'a>> {
-        let Facts { program, unit, function, macros, .. } = self.general;
-        let walk = move |context: &Context| Facts::of(program, unit, function, macros, context.clone());
+        let Facts { program, unit, function, macros, ref notes, .. } = self.general;
+        let walk = move |c: &Context| Facts::of(program, unit, function, macros, c.clone(), notes.clone());
         self.visible.iter().map(move |(context, facts)| facts.get_or_init(|| walk(context)))
     }
 }
@@ -93,9 +97,10 @@ impl<'a> Facts<'a> {
         function: &'a Function,
         macros: &'a Macros,
         context: Context,
+        notes: Arc<Notes>,
     ) -> Facts<'a> {
-        let walked = walk::Walker::run(program, unit, function, macros, &context);
-        Facts { program, unit, function, macros, context, walked }
+        let walked = walk::Walker::run(program, unit, function, macros, &context, &notes);
+        Facts { program, unit, function, macros, context, walked, notes }
     }
 }
 
@@ -128,6 +133,7 @@ pub fn analyse<'a>(
     let function = unit.functions.get(kernel.function.0 as usize)?;
     let own = macros.get(kernel.unit as usize)?;
     let all = context::contexts(program, kernel, assumptions, macros);
-    let general = Facts::of(program, unit, function, own, all.general);
+    let notes = Arc::new(Notes::of(&effects::Scope { program, unit, function, macros: own }));
+    let general = Facts::of(program, unit, function, own, all.general, notes);
     Some(Analysis { general, visible: all.visible.into_iter().map(|c| (c, OnceCell::new())).collect() })
 }

@@ -18,7 +18,7 @@ impl Walker<'_> {
         let v = self.eval(value);
         let f = self.f;
         if let ExprKind::Var(var) = f.kind_of(target)
-            && !self.escaped.contains(var)
+            && !self.notes.escaped.contains(var)
             && !matches!(f.var(*var).ty, Type::Array { .. })
             && f.var(*var).kind != VarKind::Shared
         {
@@ -64,14 +64,14 @@ impl Walker<'_> {
         let pointer = self.eval_place(target);
         // `x[i].y = ..` may be listed under `x[i]`; a local variable is no memory.
         let mut listed = target;
-        while !self.by_access.contains_key(&listed)
+        while !self.notes.by_access.contains_key(&listed)
             && let ExprKind::Member { base, arrow: false, .. } = self.f.kind_of(listed)
         {
             listed = *base;
         }
         let is_local = matches!(root(self.f, target), Root::Var(v, _) if self.f.var(v).kind == VarKind::Local
             && !matches!(self.f.var(v).ty, Type::Reference(_) | Type::Array { .. }));
-        if self.by_access.contains_key(&listed) {
+        if self.notes.by_access.contains_key(&listed) {
             self.touch(listed, pointer.as_ref(), true);
         } else if !is_local {
             self.touch(target, pointer.as_ref(), true);
@@ -107,7 +107,7 @@ impl Walker<'_> {
     pub(super) fn increment(&mut self, target: ExprId, delta: i8, prefix: bool, span: Span) -> Value {
         let f = self.f;
         if let ExprKind::Var(var) = f.kind_of(target)
-            && !self.escaped.contains(var)
+            && !self.notes.escaped.contains(var)
         {
             let old = self.variable(*var, span);
             let op = if delta < 0 { BinaryOp::Sub } else { BinaryOp::Add };
@@ -243,7 +243,7 @@ impl Walker<'_> {
             return;
         }
         let span = self.f.expr(id).span;
-        let Some(access) = self.by_access.get(&id).copied() else {
+        let Some(access) = self.notes.by_access.get(&id).copied() else {
             if writes || !matches!(pointer, Some(PointerValue { pointee: Type::Array { .. }, .. })) {
                 self.event(if writes { EventKind::Unlisted } else { EventKind::Read }, span);
             }
@@ -277,7 +277,7 @@ impl Walker<'_> {
         if let (ExprKind::Var(v), false) = (f.kind_of(base), arrow) {
             let var = f.var(*v);
             let untouched =
-                var.kind == VarKind::Param && f.is_kernel() && !self.escaped.contains(v) && !self.is_assigned(*v);
+                var.kind == VarKind::Param && f.is_kernel() && !self.notes.escaped.contains(v) && !self.is_assigned(*v);
             if untouched && matches!(var.ty, Type::Named(_)) {
                 let atom = Atom::fun(format!("member.{name}"), vec![Poly::atom(Atom::Param(*v))]);
                 return match scalar_of(&expr.ty) {
@@ -295,7 +295,7 @@ impl Walker<'_> {
             self.touch(id, None, false);
         } else {
             let place = self.eval_place(base);
-            if self.by_access.contains_key(&base) {
+            if self.notes.by_access.contains_key(&base) {
                 self.touch(base, place.as_ref(), false);
             } else {
                 self.touch(id, None, false);
@@ -305,6 +305,6 @@ impl Walker<'_> {
     }
 
     pub(super) fn is_assigned(&self, v: VarId) -> bool {
-        self.assigned.contains(&v)
+        self.notes.assigned.contains(&v)
     }
 }

@@ -262,10 +262,8 @@ impl<'a> Facts<'a> {
 
     /// Whether the variable keeps its entry value in the whole function.
     pub fn never_assigned(&self, v: VarId) -> bool {
-        let f = self.function;
-        let scope = super::effects::Scope { program: self.program, unit: self.unit, function: f, macros: self.macros };
-        let writes = scope.writes(&[], &[&f.body]);
-        !writes.all && !writes.vars.contains_key(&v) && !scope.escaped().contains(&v)
+        let Facts { program, unit, function, macros, .. } = *self;
+        self.notes.is_never_assigned(&super::effects::Scope { program, unit, function, macros }, v)
     }
 
     /// A name for an atom that a reader of the source understands.

@@ -4,7 +4,7 @@
 //! have changed a variable in a way that is not `start + iteration * amount`, the variable gets a fresh version. Atoms
 //! never change, so that what is known of them stays true.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::because::Because;
@@ -13,6 +13,7 @@ use super::effects::{Root, Scope, Writes, root};
 use super::env::Env;
 use super::interval::Interval;
 use super::macros::Macros;
+use super::notes::Notes;
 use super::poly::{Atom, Poly};
 use super::range::Known;
 use super::state::{Divergence, Event, EventKind, Here, Place, Walked};
@@ -29,18 +30,15 @@ pub struct Walker<'a> {
     pub(super) env: Env,
     pub(super) known: Arc<Known>,
     pub(super) out: Walked,
-    pub(super) escaped: BTreeSet<VarId>,
+    pub(super) notes: &'a Notes,
     pub(super) loops: Vec<LoopId>,
     pub(super) divergent: Option<Divergence>,
     pub(super) conditions: Vec<(Span, Option<ExprId>)>,
     /// The last place's surroundings, shared by those that follow.
     pub(super) here: Arc<Here>,
-    /// Variables that something assigns to.
-    pub(super) assigned: BTreeSet<VarId>,
     /// Evaluations that must leave no trace.
     pub(super) quiet: u32,
     pub(super) seq: u32,
-    pub(super) by_access: BTreeMap<ExprId, AccessId>,
     pub(super) depth: u32,
     /// The serial number of the next made-up atom.
     pub(super) fresh: u32,
@@ -60,10 +58,11 @@ impl<'a> Walker<'a> {
         f: &'a Function,
         macros: &'a Macros,
         context: &'a Context,
+        notes: &'a Notes,
     ) -> Walked {
         let scope = Scope { program, unit, function: f, macros };
         let mut w = Walker {
-            escaped: scope.escaped(),
+            notes,
             scope,
             f,
             context,
@@ -74,10 +73,8 @@ impl<'a> Walker<'a> {
             divergent: None,
             conditions: vec![],
             here: Arc::default(),
-            assigned: assigned(f),
             quiet: 0,
             seq: 0,
-            by_access: f.accesses.iter().enumerate().map(|(i, a)| (a.expr, AccessId(i as u32))).collect(),
             depth: 0,
             fresh: 0,
             dead: false,
@@ -320,7 +317,7 @@ impl<'a> Walker<'a> {
             }
             None => Value::Other,
         };
-        if matches!(decl.ty, Type::Array { .. }) || decl.kind == VarKind::Shared || self.escaped.contains(&var) {
+        if matches!(decl.ty, Type::Array { .. }) || decl.kind == VarKind::Shared || self.notes.escaped.contains(&var) {
             return;
         }
         let value = match value {
@@ -381,17 +378,6 @@ pub(super) struct Snapshot {
     pub(super) known: Arc<Known>,
     pub(super) dead: bool,
     pub(super) divergent: Option<Divergence>,
-}
-
-/// Variables that an assignment, an increment or a method call may change.
-fn assigned(f: &Function) -> BTreeSet<VarId> {
-    let target = |e: &Expr| match &e.kind {
-        ExprKind::Assign { target, .. } | ExprKind::Increment { target, .. } => Some(*target),
-        ExprKind::Call { receiver, .. } => *receiver,
-        _ => None,
-    };
-    let var = |e| if let Root::Var(v, _) = root(f, e) { Some(v) } else { None };
-    f.exprs.iter().filter_map(target).filter_map(var).collect()
 }
 
 pub(super) fn same(a: &Value, b: &Value) -> bool {
