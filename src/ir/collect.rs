@@ -29,7 +29,8 @@ pub fn collect_unit_with(unit: &mut Unit, known: &Signatures) {
 
 /// Fills the surface lists of `f`. `by_lambdas` names the variables of `f` that lambdas in it write.
 pub fn collect(f: &mut Function, known: &Signatures, by_lambdas: &[String]) {
-    let mut walk = walk::Walk::new(f, known, by_lambdas);
+    let escaped = query::escaped(f);
+    let mut walk = walk::Walk::new(f, known, by_lambdas, &escaped);
     walk.run();
     let found = walk.found;
     f.exprs.extend(found.exprs);
@@ -48,8 +49,8 @@ pub fn collect(f: &mut Function, known: &Signatures, by_lambdas: &[String]) {
         lp.has_return = facts.has_return;
     }
     f.tiles = tiles(f);
-    induction::run(f, known, by_lambdas);
-    f.reductions = reduce::run(f);
+    induction::run(f, known, by_lambdas, &escaped);
+    f.reductions = reduce::run(f, &escaped);
 }
 
 /// For every function, the names of its variables that lambdas inside it may write.

@@ -181,23 +181,73 @@ pub struct Expr {
 impl ExprKind {
     /// The operands in the order of the text.
     pub fn children(&self) -> Vec<ExprId> {
+        self.operands().collect()
+    }
+
+    /// The operands in the order of the text, without a list of their own.
+    pub fn operands(&self) -> Operands<'_> {
         use ExprKind::*;
         match self {
-            Unary { operand, .. } | Cast { operand, .. } => vec![*operand],
-            Deref(e) | AddressOf(e) => vec![*e],
-            Increment { target, .. } => vec![*target],
-            Binary { left, right, .. } | Comma { left, right } => vec![*left, *right],
-            Assign { target, value, .. } => vec![*target, *value],
-            Index { base, index } => vec![*base, *index],
-            Member { base, .. } => vec![*base],
-            Call { receiver, args, .. } => receiver.iter().chain(args).copied().collect(),
-            CallValue { callee, args } => std::iter::once(callee).chain(args).copied().collect(),
-            Conditional { condition, then, otherwise } => vec![*condition, *then, *otherwise],
-            InitList(items) => items.clone(),
-            Construct { args, .. } => args.clone(),
-            Opaque { children, .. } => children.clone(),
+            Unary { operand: e, .. } | Cast { operand: e, .. } | Deref(e) | AddressOf(e) => Operands::of([Some(*e)]),
+            Increment { target: e, .. } | Member { base: e, .. } => Operands::of([Some(*e)]),
+            Binary { left, right, .. } | Comma { left, right } => Operands::of([Some(*left), Some(*right)]),
+            Assign { target, value, .. } => Operands::of([Some(*target), Some(*value)]),
+            Index { base, index } => Operands::of([Some(*base), Some(*index)]),
+            Conditional { condition, then, otherwise } => {
+                Operands::of([Some(*condition), Some(*then), Some(*otherwise)])
+            }
+            Call { receiver, args, .. } => Operands { rest: args, ..Operands::of([*receiver]) },
+            CallValue { callee, args } => Operands { rest: args, ..Operands::of([Some(*callee)]) },
+            InitList(items) => Operands { rest: items, ..Operands::default() },
+            Construct { args, .. } => Operands { rest: args, ..Operands::default() },
+            Opaque { children, .. } => Operands { rest: children, ..Operands::default() },
             Int(_) | Float(_) | Bool(_) | Str(_) | Null | This | Var(_) | Name(_) | Builtin(_) | Lambda(_)
-            | SizeOf(_) | Launch(_) => vec![],
+            | SizeOf(_) | Launch(_) => Operands::default(),
         }
     }
 }
+
+/// Expressions in order: a few single ones, then a list.
+#[derive(Clone, Debug, Default)]
+pub struct Operands<'e> {
+    first: [Option<ExprId>; 3],
+    rest: &'e [ExprId],
+}
+
+impl<'e> Operands<'e> {
+    fn of<const N: usize>(single: [Option<ExprId>; N]) -> Operands<'e> {
+        let mut first = [None; 3];
+        first.iter_mut().zip(single).for_each(|(place, e)| *place = e);
+        Operands { first, rest: &[] }
+    }
+}
+
+impl Iterator for Operands<'_> {
+    type Item = ExprId;
+
+    fn next(&mut self) -> Option<ExprId> {
+        if let Some(e) = self.first.iter_mut().find_map(Option::take) {
+            return Some(e);
+        }
+        let (e, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(*e)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.first.iter().flatten().count() + self.rest.len();
+        (left, Some(left))
+    }
+}
+
+impl DoubleEndedIterator for Operands<'_> {
+    fn next_back(&mut self) -> Option<ExprId> {
+        if let Some((e, rest)) = self.rest.split_last() {
+            self.rest = rest;
+            return Some(*e);
+        }
+        self.first.iter_mut().rev().find_map(Option::take)
+    }
+}
+
+impl ExactSizeIterator for Operands<'_> {}

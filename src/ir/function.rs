@@ -177,12 +177,33 @@ impl Function {
 
     /// Every expression under `root`, itself first, in the order of the text.
     pub fn walk(&self, root: ExprId) -> Vec<ExprId> {
-        let mut found = vec![];
-        let mut stack = vec![root];
-        while let Some(id) = stack.pop() {
-            found.push(id);
-            stack.extend(self.kind_of(id).children().into_iter().rev());
-        }
-        found
+        self.under(root).collect()
+    }
+
+    /// The same one by one.
+    pub fn under(&self, root: ExprId) -> Under<'_> {
+        Under { function: self, next: Some(root), later: vec![] }
+    }
+}
+
+/// The expressions under one, from [`Function::under`].
+#[derive(Clone, Debug)]
+pub struct Under<'f> {
+    function: &'f Function,
+    next: Option<ExprId>,
+    /// What comes after `next`, last first.
+    later: Vec<ExprId>,
+}
+
+impl Iterator for Under<'_> {
+    type Item = ExprId;
+
+    fn next(&mut self) -> Option<ExprId> {
+        let id = self.next?;
+        let mut operands = self.function.kind_of(id).operands();
+        let first = operands.next();
+        self.later.extend(operands.rev());
+        self.next = first.or_else(|| self.later.pop());
+        Some(id)
     }
 }

@@ -228,7 +228,7 @@ pub fn roots_of(stmt: &Stmt) -> Vec<ExprId> {
 /// Every expression under a statement, inner statements included.
 pub fn exprs_of(f: &Function, stmt: StmtId) -> Vec<ExprId> {
     let stmts = stmts_of(f, stmt);
-    stmts.iter().flat_map(|s| roots_of(f.stmt(*s))).flat_map(|e| f.walk(e)).collect()
+    stmts.iter().flat_map(|s| roots_of(f.stmt(*s))).flat_map(|e| f.under(e)).collect()
 }
 
 /// The variable that an lvalue writes directly: `x`, `x.member`; `None` for memory.
@@ -247,14 +247,19 @@ pub fn written_var(f: &Function, target: ExprId) -> Option<VarId> {
 /// Variables that evaluating `e` may write, once per place that writes; a variable whose address is taken counts.
 pub fn writes_of_expr(f: &Function, e: ExprId, known: &Signatures) -> Vec<VarId> {
     let mut found = vec![];
-    for id in f.walk(e) {
+    add_writes(f, e, known, &mut found);
+    found
+}
+
+fn add_writes(f: &Function, e: ExprId, known: &Signatures, found: &mut Vec<VarId>) {
+    for id in f.under(e) {
         match f.kind_of(id) {
             ExprKind::Assign { target, .. } | ExprKind::Increment { target, .. } | ExprKind::AddressOf(target) => {
                 found.extend(written_var(f, *target));
             }
             ExprKind::Call { callee, args, receiver, .. } => {
-                let by_reference = args.iter().enumerate().filter(|(i, _)| known.may_write(callee, *i));
-                found.extend(by_reference.filter_map(|(_, a)| plain_var(f, *a)));
+                let by_reference = args.iter().enumerate().filter_map(|(i, a)| Some((i, plain_var(f, *a)?)));
+                found.extend(by_reference.filter(|(i, _)| known.may_write(callee, *i)).map(|(_, v)| v));
                 let changed = receiver.filter(|_| !keeps_receiver(callee));
                 found.extend(changed.and_then(|r| plain_var(f, r)));
             }
@@ -263,10 +268,9 @@ pub fn writes_of_expr(f: &Function, e: ExprId, known: &Signatures) -> Vec<VarId>
             _ => {}
         }
     }
-    found
 }
 
-fn plain_var(f: &Function, e: ExprId) -> Option<VarId> {
+pub(super) fn plain_var(f: &Function, e: ExprId) -> Option<VarId> {
     match f.kind_of(e) {
         ExprKind::Var(v) => Some(*v),
         _ => None,
@@ -285,7 +289,7 @@ pub fn writes_of(f: &Function, stmt: StmtId, known: &Signatures) -> Vec<VarId> {
             _ => {}
         }
         for root in roots_of(s) {
-            found.extend(writes_of_expr(f, root, known));
+            add_writes(f, root, known, &mut found);
         }
     }
     found
@@ -318,13 +322,13 @@ pub fn base_name(written: &str) -> &str {
 
 /// The variables that occur under `e`.
 pub fn vars_in(f: &Function, e: ExprId) -> BTreeSet<VarId> {
-    f.walk(e).into_iter().filter_map(|id| plain_var(f, id)).collect()
+    f.under(e).filter_map(|id| plain_var(f, id)).collect()
 }
 
 /// Whether evaluating `e` does more than compute a value: it writes, calls something not known to be pure, or is not
 /// modelled. Reading memory is no side effect.
 pub fn has_side_effects(f: &Function, e: ExprId) -> bool {
-    f.walk(e).into_iter().any(|id| match f.kind_of(id) {
+    f.under(e).any(|id| match f.kind_of(id) {
         ExprKind::Assign { .. } | ExprKind::Increment { .. } | ExprKind::Launch(_) | ExprKind::CallValue { .. } => true,
         ExprKind::Opaque { .. } => true,
         ExprKind::Call { callee, receiver, .. } => receiver.is_some() || !is_pure_call(callee),
@@ -391,7 +395,7 @@ pub fn address_taken(f: &Function, var: VarId) -> bool {
 
 /// The statement in which `e` stands: the innermost one.
 pub fn stmt_of_expr(f: &Function, e: ExprId) -> Option<StmtId> {
-    let holds = |s: &Stmt| roots_of(s).into_iter().any(|r| f.walk(r).contains(&e));
+    let holds = |s: &Stmt| roots_of(s).into_iter().any(|r| f.under(r).any(|id| id == e));
     f.stmts.iter().position(holds).map(|i| StmtId(i as u32))
 }
 
@@ -405,8 +409,8 @@ pub fn same_expr(f: &Function, a: ExprId, b: ExprId) -> bool {
         return true;
     }
     let (x, y) = (f.kind_of(a), f.kind_of(b));
-    let (left, right) = (x.children(), y.children());
-    left.len() == right.len() && same_head(x, y) && left.iter().zip(&right).all(|(l, r)| same_expr(f, *l, *r))
+    let (left, right) = (x.operands(), y.operands());
+    left.len() == right.len() && same_head(x, y) && left.zip(right).all(|(l, r)| same_expr(f, l, r))
 }
 
 /// Whether two kinds are the same without their operands.

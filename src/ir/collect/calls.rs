@@ -42,7 +42,7 @@ impl Walk<'_> {
                 self.plain_call(e, name);
                 args.iter().for_each(|a| self.expr(*a));
             }
-            _ => kind.children().into_iter().for_each(|c| self.expr(c)),
+            _ => kind.operands().for_each(|c| self.expr(c)),
         }
     }
 

@@ -4,10 +4,9 @@ use crate::ir::query::{self, Signatures};
 use crate::ir::*;
 use std::collections::BTreeSet;
 
-pub(super) fn run(f: &mut Function, known: &Signatures, by_lambdas: &[String]) {
-    let escaped = query::escaped(f);
+pub(super) fn run(f: &mut Function, known: &Signatures, by_lambdas: &[String], escaped: &BTreeSet<VarId>) {
     for index in 0..f.loops.len() {
-        let found = recognise(f, f.loops[index].stmt, index, known, &escaped).filter(|(i, _)| {
+        let found = recognise(f, f.loops[index].stmt, index, known, escaped).filter(|(i, _)| {
             !escaped.contains(&i.var) && !by_lambdas.contains(&f.var(i.var).name) && !f.var(i.var).is_volatile
         });
         let Some((mut induction, zero)) = found else { continue };
@@ -46,7 +45,8 @@ fn recognise(
         Step::By(_) => None,
         Step::Add { amount, .. } | Step::Scale { amount, .. } => Some(amount),
     };
-    let fixed = |e: ExprId| query::vars_in(f, e).iter().all(|v| !all_writes.contains(v) && !escaped.contains(v));
+    let open = |v: &VarId| all_writes.contains(v) || escaped.contains(v);
+    let fixed = |e: ExprId| !f.under(e).any(|e| matches!(f.kind_of(e), ExprKind::Var(v) if open(v)));
     if !bound.into_iter().chain(amount).all(fixed) {
         return None;
     }

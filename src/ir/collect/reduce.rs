@@ -4,15 +4,14 @@ use crate::ir::query::{self, same_expr};
 use crate::ir::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(super) fn run(f: &Function) -> Vec<Reduction> {
+pub(super) fn run(f: &Function, escaped: &BTreeSet<VarId>) -> Vec<Reduction> {
     let mut found = vec![];
-    let escaped = query::escaped(f);
     for (index, lp) in f.loops.iter().enumerate() {
         let id = LoopId(index as u32);
         let Some(body) = loop_body(f, lp.stmt, id) else { continue };
         let uses = uses_of(f, lp.stmt);
         for stmt in outside_inner_loops(f, body) {
-            if let Some((accumulator, op, spelling)) = serial(f, lp, stmt, &uses, &escaped) {
+            if let Some((accumulator, op, spelling)) = serial(f, lp, stmt, &uses, escaped) {
                 let kind = ReductionKind::Serial { accumulator };
                 found.push(Reduction { kind, op, spelling, id_loop: id, stmt });
             }

@@ -30,7 +30,7 @@ pub(super) struct LoopFacts {
 /// A guard in force, with the variables it depends on; dead once one of them is written.
 struct Held {
     guard: Guard,
-    vars: BTreeSet<VarId>,
+    vars: Vec<VarId>,
     dead: bool,
 }
 
@@ -51,8 +51,8 @@ pub(super) struct Walk<'f> {
 }
 
 impl<'f> Walk<'f> {
-    pub fn new(f: &'f Function, known: &'f Signatures, by_lambdas: &[String]) -> Walk<'f> {
-        let mut escaped = query::escaped(f);
+    pub fn new(f: &'f Function, known: &'f Signatures, by_lambdas: &[String], escaped: &BTreeSet<VarId>) -> Walk<'f> {
+        let mut escaped = escaped.clone();
         let named = f.vars.iter().enumerate().filter(|(_, v)| by_lambdas.contains(&v.name));
         escaped.extend(named.map(|(i, _)| VarId(i as u32)));
         let nothing = LoopFacts {
@@ -95,7 +95,8 @@ impl<'f> Walk<'f> {
 
     /// Puts a guard in force until the surrounding block ends or a variable in it is written.
     fn hold(&mut self, expr: ExprId, negated: bool) {
-        let vars = query::vars_in(self.f, expr);
+        let f = self.f;
+        let vars: Vec<VarId> = f.under(expr).filter_map(|e| query::plain_var(f, e)).collect();
         let writes = query::writes_of_expr(self.f, expr, self.known);
         let unsafe_var = |v: &VarId| writes.contains(v) || self.escaped.contains(v);
         let dead = vars.iter().any(unsafe_var);

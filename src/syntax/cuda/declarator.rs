@@ -299,8 +299,15 @@ pub(super) fn member_path(text: &str) -> String {
 
 /// A type name with single blanks and without `typename`, `struct` and qualifiers.
 pub(super) fn normalise(text: &str) -> String {
-    let words =
-        text.split_whitespace().filter(|w| !matches!(*w, "typename" | "struct" | "class" | "const" | "volatile"));
-    let joined = words.collect::<Vec<_>>().join(" ");
-    joined.replace(" ::", "::").replace(":: ", "::")
+    let says_something = |w: &&str| !matches!(*w, "typename" | "struct" | "class" | "const" | "volatile");
+    let mut joined = String::with_capacity(text.len());
+    for word in text.split_whitespace().filter(says_something) {
+        if !joined.is_empty() {
+            joined.push(' ');
+        }
+        joined.push_str(word);
+    }
+    // Most names are one word.
+    let spaced = memchr::memchr(b' ', joined.as_bytes()).is_some() && memchr::memchr(b':', joined.as_bytes()).is_some();
+    if spaced { joined.replace(" ::", "::").replace(":: ", "::") } else { joined }
 }

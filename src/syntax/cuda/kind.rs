@@ -209,6 +209,8 @@ pub(super) const ATTRIBUTE: u8 = 1 << 5;
 pub(super) struct Entry {
     pub kind: Kind,
     pub marks: u8,
+    /// Whether it is one of the brackets and separators, which are no fields.
+    pub is_bracket: bool,
     pub name: &'static str,
 }
 
@@ -218,7 +220,7 @@ struct Tables {
 }
 
 /// Of the id that the parser gives to errors, which is no index.
-const ERROR: Entry = Entry { kind: Kind::Error, marks: NAMED, name: "ERROR" };
+const ERROR: Entry = Entry { kind: Kind::Error, marks: NAMED, is_bracket: false, name: "ERROR" };
 
 static LANGUAGE: LazyLock<Language> = LazyLock::new(|| tree_sitter_cuda::LANGUAGE.into());
 
@@ -244,7 +246,12 @@ fn read(language: &'static Language, id: u16) -> Entry {
         (name.starts_with("attribute"), ATTRIBUTE),
     ];
     let marks = marks.iter().filter(|(on, _)| *on).map(|(_, mark)| mark).sum();
-    Entry { kind: Kind::named(name), marks, name }
+    Entry {
+        kind: Kind::named(name),
+        marks,
+        is_bracket: matches!(name, "(" | ")" | "[" | "]" | "{" | "}" | "," | ";"),
+        name,
+    }
 }
 
 pub(super) fn language() -> &'static Language {

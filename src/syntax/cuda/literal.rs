@@ -21,6 +21,11 @@ pub fn number(text: &str) -> (ExprKind, Type) {
 }
 
 fn unsigned(text: &str) -> (ExprKind, Type) {
+    // Most literals are a few decimal digits.
+    let plain = text.len() < 19 && !(text.len() > 1 && text.starts_with('0'));
+    if let Some(value) = text.parse::<u64>().ok().filter(|_| plain && text.bytes().all(|b| b.is_ascii_digit())) {
+        return (ExprKind::Int(value.into()), Type::Scalar(integer_type(value.into(), "", 10)));
+    }
     let clean: String = text.chars().filter(|c| *c != '\'').collect();
     let lower = clean.to_ascii_lowercase();
     let (digits, radix) = match lower.get(..2) {

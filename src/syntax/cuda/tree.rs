@@ -21,7 +21,7 @@ struct Raw {
     id: u16,
     kind: Kind,
     field: Field,
-    flags: u8,
+    marks: u8,
 }
 
 const NAMED: u8 = super::kind::NAMED;
@@ -95,17 +95,17 @@ impl<'t> Node<'t> {
     }
 
     pub fn is_named(self) -> bool {
-        self.raw().flags & NAMED != 0
+        self.raw().marks & NAMED != 0
     }
 
     /// Whether its text is a name or literal, to be read from what the user wrote.
     pub fn is_original(self) -> bool {
-        self.raw().flags & ORIGINAL != 0
+        self.raw().marks & ORIGINAL != 0
     }
 
     /// Whether it has one of the marks of [`super::kind`].
     pub fn is(self, mark: u8) -> bool {
-        self.raw().flags & mark != 0
+        self.raw().marks & mark != 0
     }
 
     pub fn parent(self) -> Option<Node<'t>> {
@@ -113,11 +113,11 @@ impl<'t> Node<'t> {
     }
 
     fn is_broken(self) -> bool {
-        self.raw().flags & BROKEN != 0
+        self.raw().marks & BROKEN != 0
     }
 
     fn is_wrong(self) -> bool {
-        self.kind() == Kind::Error || self.raw().flags & MISSING != 0
+        self.kind() == Kind::Error || self.raw().marks & MISSING != 0
     }
 }
 
@@ -155,43 +155,49 @@ pub fn parse_tree(masked: &str) -> Option<Tree> {
     Some(flat(&tree?))
 }
 
+/// Walks the tree once. The counts of children spare the cursor its vain steps, which are its dearest.
 fn flat(tree: &tree_sitter::Tree) -> Tree {
     let root = tree.root_node();
     let broken = root.has_error();
     let mut nodes: Vec<Raw> = Vec::with_capacity(root.descendant_count());
-    let mut open: Vec<u32> = vec![];
+    // Nodes whose children are being read, with how many of them are still to come.
+    let mut open: Vec<(u32, u32)> = vec![];
     let mut cursor = tree.walk();
     'walk: loop {
         let node = cursor.node();
         let id = node.kind_id();
         let known = entry(id);
-        let mut flags = known.marks;
+        let mut marks = known.marks;
         if broken {
-            flags |= if node.has_error() { BROKEN } else { 0 } | if node.is_missing() { MISSING } else { 0 };
+            marks |= if node.has_error() { BROKEN } else { 0 } | if node.is_missing() { MISSING } else { 0 };
         }
         let at = nodes.len() as u32;
         nodes.push(Raw {
             start: node.start_byte() as u32,
             end: node.end_byte() as u32,
             after: at + 1,
-            parent: open.last().copied().unwrap_or(0),
+            parent: open.last().map_or(0, |p| p.0),
             id,
             kind: known.kind,
-            field: cursor.field_id().map_or(Field::None, field_of),
-            flags,
+            field: if known.is_bracket { Field::None } else { cursor.field_id().map_or(Field::None, field_of) },
+            marks,
         });
-        if cursor.goto_first_child() {
-            open.push(at);
+        let count = node.child_count();
+        if count > 0 && cursor.goto_first_child() {
+            open.push((at, count));
             continue;
         }
-        while !cursor.goto_next_sibling() {
-            if !cursor.goto_parent() {
-                break 'walk;
+        loop {
+            let Some((parent, left)) = open.last_mut() else { break 'walk };
+            *left -= 1;
+            if *left > 0 && cursor.goto_next_sibling() {
+                break;
             }
-            let after = nodes.len() as u32;
-            if let Some(done) = open.pop().and_then(|p| nodes.get_mut(p as usize)) {
-                done.after = after;
+            if let Some(parent) = nodes.get_mut(*parent as usize) {
+                parent.after = at + 1;
             }
+            open.pop();
+            cursor.goto_parent();
         }
     }
     Tree { nodes }

@@ -232,6 +232,9 @@ impl<'a> Lower<'a> {
     /// Template parameters that were used as types are types, whatever stands in front of their names.
     fn settle_concepts(&mut self) {
         let f = self.function();
+        if f.template.is_empty() {
+            return;
+        }
         let vars = f.vars.iter().map(|v| &v.ty).chain([&f.return_type]);
         let used: Vec<String> = vars.filter_map(param_of).collect();
         for p in f.template.iter_mut().filter(|p| used.contains(&p.name)) {
