@@ -211,6 +211,8 @@ pub(super) struct Entry {
     pub marks: u8,
     /// Whether it is one of the brackets and separators, which are no fields.
     pub is_bracket: bool,
+    /// Whether it is a literal whose quotes and characters nobody looks at one by one.
+    pub is_quoted: bool,
     pub name: &'static str,
 }
 
@@ -220,7 +222,7 @@ struct Tables {
 }
 
 /// Of the id that the parser gives to errors, which is no index.
-const ERROR: Entry = Entry { kind: Kind::Error, marks: NAMED, is_bracket: false, name: "ERROR" };
+const ERROR: Entry = Entry { kind: Kind::Error, marks: NAMED, is_bracket: false, is_quoted: false, name: "ERROR" };
 
 static LANGUAGE: LazyLock<Language> = LazyLock::new(|| tree_sitter_cuda::LANGUAGE.into());
 
@@ -250,6 +252,7 @@ fn read(language: &'static Language, id: u16) -> Entry {
         kind: Kind::named(name),
         marks,
         is_bracket: matches!(name, "(" | ")" | "[" | "]" | "{" | "}" | "," | ";"),
+        is_quoted: matches!(name, "string_literal" | "char_literal" | "raw_string_literal" | "system_lib_string"),
         name,
     }
 }

@@ -182,7 +182,8 @@ fn flat(tree: &tree_sitter::Tree) -> Tree {
             field: if known.is_bracket { Field::None } else { cursor.field_id().map_or(Field::None, field_of) },
             marks,
         });
-        let count = node.child_count();
+        let whole = known.is_quoted && marks & BROKEN == 0;
+        let count = if whole { 0 } else { node.child_count() };
         if count > 0 && cursor.goto_first_child() {
             open.push((at, count));
             continue;
