@@ -209,12 +209,10 @@ impl Facts<'_> {
         if let Some(g) = self.unit.functions.iter().find(captured) {
             return Ok(Some(g.span));
         }
-        let parents = parents(f);
+        let parents = self.notes.parents(f);
         for (i, e) in f.exprs.iter().enumerate() {
             match &e.kind {
-                ExprKind::Var(v)
-                    if *v == t.var && !self.is_full_subscript(ExprId(i as u32), t.dims.len(), &parents) =>
-                {
+                ExprKind::Var(v) if *v == t.var && !self.is_full_subscript(ExprId(i as u32), t.dims.len(), parents) => {
                     return Ok(Some(e.span));
                 }
                 // Which array it is the size of is not kept.
@@ -352,17 +350,4 @@ impl Facts<'_> {
         }
         Ok(Ok(because))
     }
-}
-
-/// The expressions that each expression is an operand of.
-fn parents(f: &Function) -> Vec<Vec<ExprId>> {
-    let mut found = vec![vec![]; f.exprs.len()];
-    for (i, e) in f.exprs.iter().enumerate() {
-        for c in e.kind.children() {
-            if let Some(list) = found.get_mut(c.0 as usize) {
-                list.push(ExprId(i as u32));
-            }
-        }
-    }
-    found
 }

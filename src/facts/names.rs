@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::effects::CallEffect;
 use super::state::LaunchState;
 use crate::ir::{query, *};
-use crate::source::mask;
 use crate::source::{FileId, Sources};
 
 /// Where each name of a program stands.
@@ -188,7 +187,7 @@ fn graph(sources: &Sources) -> (Edges, Edges) {
     let (mut includes, mut includers) = (Edges::new(), Edges::new());
     for (id, file) in sources.iter() {
         let folder = file.name.rfind(['/', '\\']).map_or("", |i| &file.name[..=i]);
-        for include in mask::includes(&file.text) {
+        for include in file.includes() {
             let beside = by_path.get(&clean(&format!("{folder}{}", include.path))).filter(|_| !include.angled);
             let named = || by_name.get(base(&include.path)).cloned().unwrap_or_default();
             for target in beside.map_or_else(named, |f| vec![*f]) {

@@ -121,9 +121,9 @@ fn read_file(path: &Path, role: Role, resolver: &Resolver) -> Result<Read, Diagn
     let bytes = read_limited(path)?;
     let file = SourceFile::new(path.to_string_lossy(), bytes);
     let mut macros = MacroTable::default();
-    macros.learn(&file.text);
+    macros.learn_among(&file.text, file.directives().iter().copied());
     let (mut found, mut missing) = (vec![], vec![]);
-    for include in mask::includes(&file.text) {
+    for include in file.includes() {
         match resolver.resolve(path, &include.path, include.angled) {
             Some(target) => found.push(target),
             None if include.angled => {}

@@ -318,13 +318,13 @@ pub fn fuzz_mask(bytes: &[u8]) {
 
 /// The `#include`s of `text` in order.
 pub fn includes(text: &str) -> Vec<Include> {
-    if memchr::memmem::find(text.as_bytes(), b"include").is_none() {
-        return vec![];
-    }
-    tokens::Scanner::new(text)
-        .filter(|t| t.kind == TokenKind::Directive)
-        .filter_map(|t| read_include(text, t))
-        .collect()
+    let directives: Vec<Token> = tokens::Scanner::new(text).filter(|t| t.kind == TokenKind::Directive).collect();
+    includes_among(text, &directives)
+}
+
+/// Those among the preprocessor lines of a text.
+pub fn includes_among(text: &str, directives: &[Token]) -> Vec<Include> {
+    directives.iter().filter_map(|t| read_include(text, *t)).collect()
 }
 
 fn name_words(text: &str, raw: &[Token], local: &MacroTable, global: &MacroTable) -> Vec<Tok> {

@@ -7,7 +7,9 @@ pub mod lines;
 pub mod mask;
 pub mod tokens;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+use tokens::{Token, TokenKind};
 
 pub use lines::{LineColumn, Lines, Newline};
 
@@ -83,6 +85,7 @@ pub struct SourceFile {
     pub is_utf8: bool,
     pub revision: Revision,
     pub lines: Lines,
+    directives: OnceLock<Arc<[Token]>>,
 }
 
 impl SourceFile {
@@ -93,7 +96,18 @@ impl SourceFile {
         let (text, raw) = decode(bytes);
         let is_utf8 = raw.is_none();
         let lines = Lines::new(&text);
-        SourceFile { name: name.into(), raw, text: text.into(), is_utf8, revision, lines }
+        SourceFile { name: name.into(), raw, text: text.into(), is_utf8, revision, lines, directives: OnceLock::new() }
+    }
+
+    /// The lines of the preprocessor, found once.
+    pub fn directives(&self) -> &[Token] {
+        let scan = || tokens::Scanner::new(&self.text).filter(|t| t.kind == TokenKind::Directive).collect();
+        self.directives.get_or_init(scan)
+    }
+
+    /// The `#include`s in order.
+    pub fn includes(&self) -> Vec<mask::Include> {
+        mask::includes_among(&self.text, self.directives())
     }
 
     /// The file as it is on the disk.

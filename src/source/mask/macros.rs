@@ -68,8 +68,13 @@ impl MacroTable {
         if memchr::memmem::find(text.as_bytes(), b"define").is_none() {
             return;
         }
+        self.learn_among(text, tokens::Scanner::new(text).filter(|t| t.kind == TokenKind::Directive));
+    }
+
+    /// Learns from the preprocessor lines of a text.
+    pub fn learn_among(&mut self, text: &str, directives: impl IntoIterator<Item = Token>) {
         let mut names = vec![];
-        for token in tokens::Scanner::new(text).filter(|t| t.kind == TokenKind::Directive) {
+        for token in directives {
             if let Some(define) = read_define(text, token) {
                 self.add(text, &define, None);
                 names.push(define.name);
