@@ -34,6 +34,11 @@ const MAX_CONSTRAINTS: usize = 200;
 const SEARCH_DEPTH: u32 = 4;
 
 impl Known {
+    /// Everything that is known to be at least 0, apart from the bounds of single atoms.
+    pub fn inequalities(&self) -> impl Iterator<Item = &Poly> {
+        self.nonneg.iter().map(|(p, _)| p)
+    }
+
     /// States the range of an atom, narrowing what was known.
     pub fn bound(&mut self, atom: Atom, to: Interval, because: Because) {
         if self.bounds.get(&atom).is_some_and(|(range, _)| range.meet(to) == *range) {
