@@ -11,7 +11,7 @@ use crate::facts::{Atom, Because, Interval, Known, Poly};
 const MAX_TERMS: usize = 12;
 const MAX_RULES: usize = 160;
 const DEPTH: u32 = 7;
-const TRIES: u32 = 400;
+const TRIES: u32 = 150;
 
 /// What holds at one place.
 pub struct Prover {
@@ -42,6 +42,9 @@ impl Prover {
         if self.by_range(goal) {
             return true;
         }
+        if self.is_hopeless(goal) {
+            return false;
+        }
         let mut rules = self.rules.clone();
         // Inequalities on threads, blocks and iterations, times the sizes that multiply them in the goal.
         for m in multipliers(goal).iter().take(4) {
@@ -50,6 +53,15 @@ impl Prover {
         }
         let mut tries = TRIES;
         self.search(goal, &rules, DEPTH, &mut tries)
+    }
+
+    /// Whether the goal falls with something that nothing bounds.
+    fn is_hopeless(&self, goal: &Poly) -> bool {
+        let falling = goal.terms().filter(|(_, c)| *c < 0).flat_map(|(m, _)| m.iter()).filter(|a| moves(a));
+        falling.into_iter().any(|a| {
+            let open = self.known.range(&Poly::atom(a.clone())).0.hi.is_none();
+            open && !self.rules.iter().any(|r| r.terms().any(|(m, c)| c < 0 && m.contains(a)))
+        })
     }
 
     fn by_range(&self, goal: &Poly) -> bool {
@@ -67,8 +79,12 @@ impl Prover {
         let mut negative: Vec<(&[Atom], i128)> = goal.terms().filter(|(m, c)| *c < 0 && !m.is_empty()).collect();
         // What moves must be cancelled; sizes may be left to their ranges.
         negative.sort_by_key(|(m, _)| (!m.iter().any(moves), std::cmp::Reverse(m.len())));
-        for (product, own) in negative {
+        // The first that stands in the way has to go; a second one, in case the first may stay.
+        for (product, own) in negative.into_iter().take(2) {
             for rule in rules {
+                if *tries == 0 {
+                    return false;
+                }
                 let Some((_, c)) = rule.terms().find(|(m, _)| *m == product) else { continue };
                 if c >= 0 || own % c != 0 {
                     continue;
