@@ -17,11 +17,11 @@ impl<'a> Host<'a> {
                     _ => Some(key),
                 }
             }
-            ExprKind::Name(n) => Some(format!("g:{}", last(n))),
-            ExprKind::This => Some("this".into()),
+            ExprKind::Name(n) => Some(self.member(frame, n).unwrap_or_else(|| format!("g:{}", last(n)))),
+            ExprKind::This => Some(frame.this.clone().unwrap_or_else(|| "this".into())),
             ExprKind::Member { base, name, arrow } => {
                 let base = match (arrow, f.kind_of(*base)) {
-                    (_, ExprKind::This) => "this".to_owned(),
+                    (_, ExprKind::This) => frame.this.clone().unwrap_or_else(|| "this".into()),
                     (false, _) => self.place(frame, *base)?,
                     (true, _) => match self.eval(frame, *base) {
                         Val::Ref(p) => p,
@@ -47,11 +47,22 @@ impl<'a> Host<'a> {
         }
     }
 
+    /// The place of a member that a method names without its object.
+    fn member(&self, frame: &Frame, name: &str) -> Option<String> {
+        let this = frame.this.as_ref()?;
+        let place = format!("{this}.{name}");
+        let units = &self.program.units;
+        let of_file = units
+            .iter()
+            .any(|u| u.globals.iter().any(|g| g.name == name) || u.constants.iter().any(|(n, ..)| n == name));
+        (self.memory.contains_key(&place) || !of_file).then_some(place)
+    }
+
     /// A captured variable is that of the function around the lambda.
     fn var_key(&self, frame: &Frame, v: VarId) -> String {
         let var = frame.f.var(v);
         if matches!(var.kind, VarKind::Global | VarKind::Constant | VarKind::Unresolved) {
-            return format!("g:{}", var.name);
+            return self.member(frame, &var.name).unwrap_or_else(|| format!("g:{}", var.name));
         }
         if var.kind == VarKind::Captured
             && let Some(parent) = frame.f.parent.and_then(|p| self.program.unit(frame.unit).functions.get(p.0 as usize))
@@ -223,7 +234,7 @@ impl<'a> Host<'a> {
     }
 
     /// A constant or a variable of file scope.
-    fn global(&mut self, frame: &Frame<'a>, name: &str) -> Val {
+    pub(super) fn global(&mut self, frame: &Frame<'a>, name: &str) -> Val {
         let short = last(name);
         let varies = !self.device_words.contains(short);
         let units = [frame.unit].into_iter().chain((0..self.program.units.len() as u32).filter(|u| *u != frame.unit));
@@ -259,7 +270,17 @@ impl<'a> Host<'a> {
                     Val::unknown("not modelled")
                 };
             }
+            if let (true, Some(init)) = (g.is_const || g.is_constexpr, g.init.clone())
+                && let Some(v) = self.text(frame, &init, &[])
+            {
+                return v;
+            }
             return Val::unknown(format!("`{short}` is a variable of the file"));
+        }
+        // An object-like macro whose body is no plain integer.
+        let body = units_macro(self, short);
+        if let Some(v) = body.and_then(|b| self.text(frame, &b, &[])) {
+            return v;
         }
         Val::unknown(format!("`{short}` is not defined in view"))
     }
@@ -366,6 +387,10 @@ impl<'a> Host<'a> {
         }
         binary(op, a, b)
     }
+}
+
+fn units_macro(host: &Host, name: &str) -> Option<String> {
+    host.object_macros.get(name).cloned()
 }
 
 fn is_argv(f: &Function, e: ExprId) -> bool {

@@ -27,6 +27,8 @@ pub(super) struct Frame<'a> {
     pub id: u32,
     /// Template arguments by parameter.
     pub types: BTreeMap<String, String>,
+    /// The place of the object of a method.
+    pub this: Option<String>,
 }
 
 pub(super) enum Flow {
@@ -43,7 +45,12 @@ pub(super) type MacroBodies = BTreeMap<String, (Vec<String>, String)>;
 
 pub struct Host<'a> {
     pub(super) program: &'a Program,
+    pub(super) sources: &'a Sources,
+    /// Template arguments of the class whose constructor runs.
+    pub(super) class_types: BTreeMap<String, String>,
+    pub(super) text_depth: u32,
     pub(super) macros: MacroBodies,
+    pub(super) object_macros: BTreeMap<String, String>,
     /// Values by place: a variable of a frame, with members and subscripts.
     pub(super) memory: BTreeMap<String, Val>,
     pub(super) types: BTreeMap<String, Type>,
@@ -67,10 +74,14 @@ pub struct Host<'a> {
 }
 
 impl<'a> Host<'a> {
-    pub fn new(program: &'a Program, sources: &Sources) -> Host<'a> {
+    pub fn new(program: &'a Program, sources: &'a Sources) -> Host<'a> {
         Host {
             program,
+            sources,
+            class_types: BTreeMap::new(),
+            text_depth: 0,
             macros: super::macros::bodies(program, sources),
+            object_macros: super::macros::objects(program, sources),
             memory: BTreeMap::new(),
             types: BTreeMap::new(),
             symbols: vec![],
@@ -126,7 +137,7 @@ impl<'a> Host<'a> {
 
     pub(super) fn frame(&mut self, unit: u32, f: &'a Function) -> Frame<'a> {
         self.frames += 1;
-        Frame { unit, f, id: self.frames, types: BTreeMap::new() }
+        Frame { unit, f, id: self.frames, types: self.class_types.clone(), this: None }
     }
 
     pub(super) fn key(&self, frame: &Frame, v: VarId) -> String {
@@ -250,6 +261,9 @@ impl<'a> Host<'a> {
             && n.contains("device_vector<")
         {
             return self.device_vector(frame, n, e, key);
+        }
+        if self.construct_at(frame, ty, e, key) {
+            return Val::unknown("an object");
         }
         if let (Type::Named(_), Some(from)) = (ty, self.place(frame, e)) {
             let copies: Vec<(String, Val)> = self

@@ -1,6 +1,6 @@
 //! Macros as host code uses them, and the names that device code depends on.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::host::MacroBodies;
 use crate::ir::{FunctionKind, Program};
@@ -14,6 +14,24 @@ pub fn bodies(program: &Program, sources: &Sources) -> MacroBodies {
         for (name, params, body) in definitions(&sources.get(unit.file).text) {
             if let Some(params) = params
                 && found.insert(name.clone(), (params, body.clone())).is_some_and(|(_, b)| b != body)
+            {
+                twice.insert(name);
+            }
+        }
+    }
+    found.retain(|name, _| !twice.contains(name));
+    found
+}
+
+/// Object-like macros by name. Of several definitions of a name none is kept.
+pub fn objects(program: &Program, sources: &Sources) -> BTreeMap<String, String> {
+    let mut found: BTreeMap<String, String> = BTreeMap::new();
+    let mut twice = BTreeSet::new();
+    for unit in &program.units {
+        for (name, params, body) in definitions(&sources.get(unit.file).text) {
+            if params.is_none()
+                && !body.is_empty()
+                && found.insert(name.clone(), body.clone()).is_some_and(|b| b != body)
             {
                 twice.insert(name);
             }

@@ -4,6 +4,7 @@
 //! not known is left out, with the question in a comment.
 
 mod build;
+mod calls;
 pub mod check;
 mod cuda;
 mod dims;
@@ -13,6 +14,7 @@ mod group;
 mod host;
 mod kernels;
 mod macros;
+mod objects;
 mod propose;
 mod prover;
 mod usage;
