@@ -221,7 +221,8 @@ impl<'b, 'a> Builder<'b, 'a> {
         tiles: &BTreeSet<i64>,
     ) -> (i64, Option<String>) {
         let mut first = None;
-        for multiple in std::iter::once(1).chain(tiles.iter().rev().copied().take(3)) {
+        let fits = |t: &i64| choice.dims.iter().all(|d| d.value.is_none_or(|v| v % t == 0));
+        for multiple in std::iter::once(1).chain(tiles.iter().rev().copied().filter(fits).take(3)) {
             let failed = uses.iter().find_map(|u| self.fails(u, memories, choice, multiple).map(|why| (u, why)));
             match failed {
                 None => return (multiple, None),
@@ -369,7 +370,10 @@ impl<'b, 'a> Builder<'b, 'a> {
                     target.and_then(at).and_then(|m| plan.arg(&m.name)).map(|a| a.shape.clone()).unwrap_or_default();
                 let top = extent.into_iter().reduce(|a, b| combine(Op::Mul, a, b));
                 let Some(arg) = plan.args.iter_mut().find(|a| a.name == index.name) else { continue };
-                if arg.legal.is_none() && arg.role != Role::Out && arg.init != Some(Init::Zero) {
+                // Every value of a byte is legal where there are 256 places.
+                let all_fit =
+                    arg.dtype == Some(Scalar::U8) && top.as_ref().and_then(Expr::constant).is_some_and(|n| n >= 256);
+                if !all_fit && arg.legal.is_none() && arg.role != Role::Out && arg.init != Some(Init::Zero) {
                     let last = top.map_or(Expr::Int(0), |e| combine(Op::Sub, e, Expr::Int(1)));
                     arg.legal = Some((Bound::Int(Expr::Int(0)), Bound::Int(last)));
                     arg.proposed.field("legal");

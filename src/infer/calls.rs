@@ -121,7 +121,8 @@ impl<'a> Host<'a> {
                 self.memory.extend(copies.into_iter().map(|(rest, v)| (format!("{key}{rest}"), v)));
             }
             self.types.insert(key.clone(), var.ty.clone());
-            self.infer_template(&mut frame, &var.ty, &value);
+            let given = args.get(i).map(|a| caller.f.expr(*a).ty.clone());
+            self.infer_template(&mut frame, &var.ty, &value, given.as_ref());
             self.memory.insert(key, value);
         }
         self.member_initialisers(&frame);
@@ -143,7 +144,7 @@ impl<'a> Host<'a> {
     }
 
     /// The type parameter that a pointer argument settles.
-    fn infer_template(&self, frame: &mut Frame, ty: &Type, value: &Val) {
+    fn infer_template(&self, frame: &mut Frame, ty: &Type, value: &Val, given: Option<&Type>) {
         let mut at = ty;
         while let Type::Pointer(p) | Type::Reference(p) = at {
             at = &p.ty;
@@ -154,6 +155,13 @@ impl<'a> Host<'a> {
             Val::Device { buffer, .. } => self.buffers.get(*buffer).and_then(|b| b.element),
             _ => None,
         };
+        let element = element.or_else(|| {
+            let mut at = given?;
+            while let Type::Pointer(p) | Type::Reference(p) = at {
+                at = &p.ty;
+            }
+            super::cuda::element(at)
+        });
         if let Some((s, 1)) = element {
             frame.types.entry(name.clone()).or_insert_with(|| s.name().to_owned());
         }
@@ -308,7 +316,15 @@ impl<'a> Host<'a> {
         };
         let element = template.first().and_then(|t| type_named(t)).as_ref().and_then(element);
         let why = format!("`{name}` comes from the caller");
-        self.buffers.push(Buffer { name, element, bytes: None, why_unknown: why, is_managed: false, is_given: true });
+        self.buffers.push(Buffer {
+            name,
+            element,
+            bytes: None,
+            why_unknown: why,
+            is_managed: false,
+            is_given: true,
+            depth: 0,
+        });
         let v = Val::Device { buffer: self.buffers.len() - 1, bytes: Expr::Int(0) };
         self.memory.insert(place, v.clone());
         v

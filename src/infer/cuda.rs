@@ -97,7 +97,15 @@ impl<'a> Host<'a> {
             None => (None, "no size is given".to_owned()),
         };
         let name = self.place_name(place);
-        self.buffers.push(Buffer { name, element, bytes, why_unknown, is_managed, is_given: false });
+        self.buffers.push(Buffer {
+            name,
+            element,
+            bytes,
+            why_unknown,
+            is_managed,
+            is_given: false,
+            depth: self.nested,
+        });
         self.memory.insert(place.clone(), Val::Device { buffer: self.buffers.len() - 1, bytes: Expr::Int(0) });
     }
 

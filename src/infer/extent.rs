@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use super::prover::Prover;
 use crate::contract::{Expr, Op};
-use crate::facts::{AccessState, Atom, Facts, Interval, Known, Poly, function};
+use crate::facts::{Atom, Facts, Interval, Known, PointerValue, Poly, Value, function};
 use crate::ir::*;
 use crate::source::Span;
 
@@ -23,9 +23,18 @@ pub struct Setting<'f, 'a> {
     /// Every dim is assumed to be a multiple of this.
     pub multiple: i64,
     /// What is known at each access with all of the above, made at the first question.
-    pub prepared: RefCell<BTreeMap<AccessId, Rc<Prover>>>,
+    pub prepared: RefCell<BTreeMap<ExprId, Rc<Prover>>>,
     /// Proofs that may still be tried: a count, so that the answer does not depend on the machine.
     pub budget: Cell<u32>,
+}
+
+/// A place in memory that a kernel reaches.
+struct Reach<'k> {
+    at: ExprId,
+    span: Span,
+    pointer: &'k PointerValue,
+    known: &'k Known,
+    bytes: Option<u32>,
 }
 
 /// Proofs for one kernel under one setting.
@@ -167,6 +176,11 @@ impl Setting<'_, '_> {
         self.followed()
     }
 
+    /// Whether the atomic is on memory of the block.
+    fn is_shared(&self, a: &Atomic) -> bool {
+        a.base.is_some_and(|b| self.facts.function.var(b).kind == VarKind::Shared)
+    }
+
     /// Whether all accesses are of known addresses.
     pub fn followed(&self) -> Result<(), (Span, String)> {
         let f = self.facts.function;
@@ -182,8 +196,8 @@ impl Setting<'_, '_> {
                 return Err((f.expr(a.expr).span, "the address is not known".into()));
             }
         }
-        if let Some(a) = f.atomics.iter().find(|a| !f.accesses.iter().any(|x| f.walk(a.expr).contains(&x.expr))) {
-            return Err((f.expr(a.expr).span, "the address of the atomic is not followed".into()));
+        if let Some(a) = f.atomics.iter().find(|a| !self.is_shared(a) && self.target(a).is_none()) {
+            return Err((f.expr(a.expr).span, "the address of the atomic is not known".into()));
         }
         let passes = |c: &&Call| match f.kind_of(c.expr) {
             ExprKind::Call { args, callee, .. } => {
@@ -199,23 +213,46 @@ impl Setting<'_, '_> {
         }
     }
 
-    fn accesses_of(&self, v: VarId) -> impl Iterator<Item = (AccessId, Span, &AccessState)> {
+    /// Every place in memory that is reached through the parameter: accesses, and the targets of atomics.
+    fn reaches(&self, v: VarId) -> Vec<Reach<'_>> {
         let f = self.facts.function;
-        let states = self.facts.walked.accesses.iter();
-        let own = states.filter(move |(_, s)| s.pointer.as_ref().is_some_and(|p| p.root == v));
-        own.filter_map(move |(id, s)| Some((*id, f.expr(f.accesses.get(id.0 as usize)?.expr).span, s)))
+        let mut found = vec![];
+        for (id, state) in &self.facts.walked.accesses {
+            let (Some(p), Some(a)) = (&state.pointer, f.accesses.get(id.0 as usize)) else { continue };
+            if p.root == v {
+                let span = f.expr(a.expr).span;
+                found.push(Reach { at: a.expr, span, pointer: p, known: &state.place.known, bytes: state.bytes });
+            }
+        }
+        for a in &f.atomics {
+            let Some((e, p, known)) = self.target(a) else { continue };
+            if p.root == v {
+                let bytes = p.pointee.bytes();
+                found.push(Reach { at: e, span: f.expr(a.expr).span, pointer: p, known, bytes });
+            }
+        }
+        found
+    }
+
+    /// The address that an atomic changes.
+    fn target(&self, a: &Atomic) -> Option<(ExprId, &PointerValue, &Known)> {
+        let ExprKind::Call { args, .. } = self.facts.function.kind_of(a.expr) else { return None };
+        let first = args.first()?;
+        match self.facts.walked.values.get(first)? {
+            (Value::Pointer(p), known) => Some((*first, p, known)),
+            _ => None,
+        }
     }
 
     fn inside_of(&self, v: VarId, size: &Poly) -> Result<(), (Span, String)> {
-        for (id, span, state) in self.accesses_of(v) {
-            let Some(p) = &state.pointer else { continue };
+        for Reach { at, span, pointer: p, known, bytes } in self.reaches(v) {
             let name = &self.facts.function.var(v).name;
             if p.modular {
                 return Err((span, format!("the index of `{name}` may wrap")));
             }
-            let Some(bytes) = state.bytes else { return Err((span, "an access of unknown size".into())) };
+            let Some(bytes) = bytes else { return Err((span, "an access of unknown size".into())) };
             let end = size.sub(&p.offset).and_then(|r| r.offset(-i128::from(bytes)));
-            let holds = |goal: Option<Poly>| goal.is_some_and(|g| self.proves(id, &state.place.known, &g));
+            let holds = |goal: Option<Poly>| goal.is_some_and(|g| self.proves(at, known, &g));
             if !holds(end) || !holds(Some(p.offset.clone())) {
                 let shown = self.facts.render(&p.offset);
                 return Err((span, format!("`{name}` at byte {shown} could not be shown to be inside")));
@@ -224,7 +261,7 @@ impl Setting<'_, '_> {
         Ok(())
     }
 
-    fn prover(&self, id: AccessId, at: &Known) -> Rc<Prover> {
+    fn prover(&self, id: ExprId, at: &Known) -> Rc<Prover> {
         if let Some(p) = self.prepared.borrow().get(&id) {
             return p.clone();
         }
@@ -234,7 +271,7 @@ impl Setting<'_, '_> {
         made
     }
 
-    fn proves(&self, id: AccessId, at: &Known, goal: &Poly) -> bool {
+    fn proves(&self, id: ExprId, at: &Known, goal: &Poly) -> bool {
         let Some(left) = self.budget.get().checked_sub(1) else { return false };
         self.budget.set(left);
         self.prover(id, at).nonneg(goal)
@@ -242,7 +279,7 @@ impl Setting<'_, '_> {
 
     /// The smallest of some sizes, in elements of the access, that holds every access through the parameter.
     pub fn extent(&self, v: VarId, width: u32) -> Option<Expr> {
-        if self.accesses_of(v).next().is_none() {
+        if self.reaches(v).is_empty() {
             return None;
         }
         for candidate in self.candidates(v, width) {
@@ -257,11 +294,10 @@ impl Setting<'_, '_> {
 
     fn candidates(&self, v: VarId, width: u32) -> Vec<Expr> {
         let mut constants = BTreeSet::new();
-        for (id, _, state) in self.accesses_of(v) {
-            let known = self.prover(id, &state.place.known);
-            let Some(p) = &state.pointer else { continue };
+        for Reach { at, pointer: p, known, bytes, .. } in self.reaches(v) {
+            let known = self.prover(at, known);
             if let Some(hi) = known.most(&p.offset).and_then(|h| i64::try_from(h).ok()).filter(|h| *h < 1 << 24) {
-                constants.insert((hi + i64::from(state.bytes.unwrap_or(width))) / i64::from(width));
+                constants.insert((hi + i64::from(bytes.unwrap_or(width))) / i64::from(width));
             }
         }
         let mut found: Vec<Expr> = constants.into_iter().rev().take(1).map(Expr::Int).collect();

@@ -61,6 +61,8 @@ pub struct Host<'a> {
     pub decided: BTreeSet<String>,
     /// Names that device code uses: as constants of the program they cannot vary.
     pub(super) device_words: BTreeSet<String>,
+    /// Names in template arguments of launches, likewise.
+    pub(super) template_words: BTreeSet<String>,
     pub(super) steps: u32,
     pub(super) depth: u32,
     /// Calls that are being followed.
@@ -89,6 +91,7 @@ impl<'a> Host<'a> {
             events: vec![],
             decided: BTreeSet::new(),
             device_words: super::macros::device_words(program, sources),
+            template_words: super::macros::template_words(program),
             steps: 0,
             depth: 0,
             nested: 0,
@@ -128,6 +131,7 @@ impl<'a> Host<'a> {
                     why_unknown: format!("`{}` comes from the caller", var.name),
                     is_managed: false,
                     is_given: true,
+                    depth: 0,
                 });
                 Val::Device { buffer: self.buffers.len() - 1, bytes: Expr::Int(0) }
             }
@@ -305,6 +309,7 @@ impl<'a> Host<'a> {
             why_unknown,
             is_managed: true,
             is_given: false,
+            depth: self.nested,
         });
         let buffer = self.buffers.len() - 1;
         // A vector that is made of a count is filled with zeros.
@@ -329,6 +334,14 @@ impl<'a> Host<'a> {
     pub(super) fn bind(&mut self, frame: &Frame<'a>, var: VarId, key: String, value: Val) {
         let v = frame.f.var(var);
         let value = self.named(frame, &v.name, Some(var), &v.ty, value, v.name_span);
+        // Memory that a function made for its caller is known by the caller's name.
+        if let Val::Device { buffer, bytes: Expr::Int(0) } = &value
+            && let Some(b) = self.buffers.get_mut(*buffer)
+            && b.depth > self.nested
+        {
+            b.depth = self.nested;
+            b.name = v.name.clone();
+        }
         self.memory.insert(key, value);
     }
 
@@ -346,7 +359,7 @@ impl<'a> Host<'a> {
         let counts = var.is_some_and(|v| is_counter(frame.f, v));
         match value {
             Val::Input(sample) if integer => Val::Int(Expr::name(self.symbol(name, sample, span, true))),
-            Val::Int(e) if integer && !counts && !self.device_words.contains(name) => match e {
+            Val::Int(e) if integer && !counts && !self.template_words.contains(name) => match e {
                 Expr::Int(v) if v > 1 => Val::Int(Expr::name(self.symbol(name, Some(v), span, false))),
                 other => Val::Int(other),
             },

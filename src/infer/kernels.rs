@@ -58,7 +58,10 @@ impl<'a> Kernels<'a> {
         if let Some(k) = self.found.borrow().get(&r) {
             return k.clone();
         }
-        let made = analyse(self.program, self.macros, r, &[]).map(|analysis| {
+        // Proofs are about sizes for which index arithmetic does not wrap; docs/contracts.md says so.
+        let no_wrap = crate::contract::parse_assumption("no_wrap", None).ok();
+        let assumed: Vec<&crate::contract::Assumption> = no_wrap.iter().collect();
+        let made = analyse(self.program, self.macros, r, &assumed).map(|analysis| {
             let names = self.macros.get(r.unit as usize).and_then(Macros::names);
             let launches = names.map_or_else(|| self.program.launches_of(r), |n| n.launches_of(self.program, r));
             let usages = usages(self.program, &analysis.general);

@@ -78,6 +78,14 @@ pub fn device_words(program: &Program, sources: &Sources) -> BTreeSet<String> {
     found
 }
 
+/// Identifiers in the template arguments of launches.
+pub fn template_words(program: &Program) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let all = program.units.iter().flat_map(|u| &u.launches).flat_map(|l| &l.template_args);
+    all.for_each(|t| words(t, &mut found));
+    found
+}
+
 fn words(text: &str, into: &mut BTreeSet<String>) {
     for word in text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')) {
         if word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && !into.contains(word) {

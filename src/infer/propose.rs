@@ -251,12 +251,19 @@ fn without_zero(e: Expr) -> Expr {
 /// Integer parameters whose elements are used in subscripts, with the parameter that they index where it is one directly.
 pub fn index_parameters(f: &Function) -> Vec<(VarId, Option<VarId>)> {
     let mut found: Vec<(VarId, Option<VarId>)> = vec![];
-    for a in f.accesses.iter().filter(|a| matches!(a.space, Space::Global | Space::Unknown)) {
-        let [index] = a.indices.as_slice() else { continue };
+    for e in &f.exprs {
+        let ExprKind::Index { base, index } = &e.kind else { continue };
+        let base = match f.kind_of(*base) {
+            ExprKind::Var(v) => Some(*v),
+            _ => None,
+        };
+        if base.is_some_and(|b| matches!(f.var(b).kind, VarKind::Shared)) {
+            continue;
+        }
         let direct = load_of(f, *index, 0);
         for e in f.walk(*index) {
-            let Some(p) = load_of(f, e, 0).filter(|p| *p != a.base) else { continue };
-            let target = (direct == Some(p) && f.params.contains(&a.base)).then_some(a.base);
+            let Some(p) = load_of(f, e, 0).filter(|p| Some(*p) != base) else { continue };
+            let target = base.filter(|b| direct == Some(p) && f.params.contains(b));
             match found.iter_mut().find(|(q, _)| *q == p) {
                 Some((_, t)) => *t = t.or(target),
                 None => found.push((p, target)),

@@ -29,30 +29,58 @@ impl Prover {
         }
         let mut rules: Vec<Poly> = vec![];
         let useful = |p: &&Poly| p.terms().count() <= MAX_TERMS && p.atoms().iter().any(moves);
-        for p in more.iter().chain(at.inequalities().filter(useful).take(64)) {
-            if rules.len() < MAX_RULES && !rules.contains(p) {
-                rules.push(p.clone());
+        // What was tested last on the way to the place says most.
+        let mut tested: Vec<Poly> = at.inequalities().filter(useful).cloned().collect();
+        tested.reverse();
+        for p in tested.into_iter().take(64).chain(more.iter().cloned()) {
+            // A rule about a value that may wrap holds for the value itself only where that is never negative.
+            let Some((plain, wrapped)) = unwrapped(&p) else { continue };
+            let holds = wrapped.iter().all(|w| known.range(w).0.lo.is_some_and(|lo| lo >= 0));
+            let p = if holds { plain } else { p };
+            if rules.len() < MAX_RULES && !rules.contains(&p) {
+                rules.push(p);
             }
         }
         Prover { known, rules }
     }
 
-    /// Whether the sum is never negative.
+    /// Whether the sum is never negative, for sizes whose 32-bit index arithmetic does not wrap at the top. That it does
+    /// not wrap below 0 is shown.
     pub fn nonneg(&self, goal: &Poly) -> bool {
+        let Some((plain, wrapped)) = unwrapped(goal) else { return false };
+        let inner = |w: &Poly| unwrapped(w).is_some_and(|(w, _)| self.never_negative(&w));
+        wrapped.iter().all(inner) && self.never_negative(&plain)
+    }
+
+    fn never_negative(&self, goal: &Poly) -> bool {
         if self.by_range(goal) {
             return true;
         }
         if self.is_hopeless(goal) {
             return false;
         }
-        let mut rules = self.rules.clone();
+        let mut rules = self.near(goal);
         // Inequalities on threads, blocks and iterations, times the sizes that multiply them in the goal.
+        let shaped = |a: &Atom| moves(a) || matches!(a, Atom::GridDim(_));
+        let moving: Vec<Poly> = rules.iter().filter(|p| p.atoms().iter().any(shaped)).take(40).cloned().collect();
         for m in multipliers(goal).iter().take(4) {
-            let moving = self.rules.iter().filter(|p| p.atoms().iter().any(moves)).take(24);
-            rules.extend(moving.filter_map(|p| p.mul(m)));
+            rules.extend(moving.iter().filter_map(|p| p.mul(m)));
         }
         let mut tries = TRIES;
         self.search(goal, &rules, DEPTH, &mut tries)
+    }
+
+    /// Rules that speak of what the goal speaks of, directly or through one another rule.
+    fn near(&self, goal: &Poly) -> Vec<Poly> {
+        let speaks = |p: &Poly| -> BTreeSet<Atom> {
+            p.atoms().into_iter().filter(|a| moves(a) || matches!(a, Atom::GridDim(_))).collect()
+        };
+        let mut of = speaks(goal);
+        let first: Vec<BTreeSet<Atom>> = self.rules.iter().map(speaks).collect();
+        let reached: Vec<Atom> = first.iter().filter(|r| !r.is_disjoint(&of)).flatten().cloned().collect();
+        of.extend(reached);
+        let keep = |(_, r): &(&Poly, &BTreeSet<Atom>)| r.is_empty() || r.is_subset(&of);
+        self.rules.iter().zip(&first).filter(keep).map(|(p, _)| p.clone()).collect()
     }
 
     /// Whether the goal falls with something that nothing bounds.
@@ -79,14 +107,19 @@ impl Prover {
         let mut negative: Vec<(&[Atom], i128)> = goal.terms().filter(|(m, c)| *c < 0 && !m.is_empty()).collect();
         // What moves must be cancelled; sizes may be left to their ranges.
         negative.sort_by_key(|(m, _)| (!m.iter().any(moves), std::cmp::Reverse(m.len())));
+        // Nothing falls, and still it may be negative: what rises is at least something.
+        let rising = negative.is_empty() && goal.constant_term() < 0;
+        if rising {
+            negative = goal.terms().filter(|(m, c)| *c > 0 && !m.is_empty()).collect();
+        }
         // The first that stands in the way has to go; a second one, in case the first may stay.
         for (product, own) in negative.into_iter().take(2) {
-            for rule in rules {
+            for rule in rules.iter().filter(|r| !rising || r.constant_term() < 0) {
                 if *tries == 0 {
                     return false;
                 }
                 let Some((_, c)) = rule.terms().find(|(m, _)| *m == product) else { continue };
-                if c >= 0 || own % c != 0 {
+                if c.signum() != own.signum() || own % c != 0 {
                     continue;
                 }
                 let Some(rest) = rule.scale(own / c).and_then(|s| goal.sub(&s)) else { continue };
@@ -102,6 +135,25 @@ impl Prover {
     pub fn most(&self, p: &Poly) -> Option<i128> {
         self.known.range(p).0.hi
     }
+}
+
+/// The sum with every wrapped value in it by itself, and those values.
+fn unwrapped(p: &Poly) -> Option<(Poly, Vec<Poly>)> {
+    let mut values = vec![];
+    let mut at = p.clone();
+    for _ in 0..8 {
+        let wrap = |a: &Atom| match a {
+            Atom::Fun(name, args) if name == "wrap.u32" => args.first().cloned(),
+            _ => None,
+        };
+        let found: Vec<Poly> = at.atoms().iter().filter_map(wrap).collect();
+        if found.is_empty() {
+            return Some((at, values));
+        }
+        at = at.map_atoms(&wrap)?;
+        values.extend(found);
+    }
+    None
 }
 
 /// Whether the atom differs between threads or in time.

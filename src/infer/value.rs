@@ -73,6 +73,8 @@ pub struct Buffer {
     pub is_managed: bool,
     /// A parameter of a host function, or an object from outside.
     pub is_given: bool,
+    /// How deep in calls it was made.
+    pub depth: u32,
 }
 
 /// What happens on the device, in order.
