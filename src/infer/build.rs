@@ -151,6 +151,7 @@ impl<'b, 'a> Builder<'b, 'a> {
             grid: shape(&u.l.grid),
             block: shape(&u.l.block),
             ints: self.ints(u, settle),
+            shared: u.l.shared.as_ref().ok().map(settle),
             sizes: BTreeMap::new(),
             multiple,
             prepared: Default::default(),

@@ -18,6 +18,8 @@ pub struct Setting<'f, 'a> {
     pub block: Option<[Expr; 3]>,
     /// Integer arguments by parameter.
     pub ints: BTreeMap<VarId, Expr>,
+    /// Bytes of dynamic shared memory, where they are known.
+    pub shared: Option<Expr>,
     /// Size in bytes of the memory behind each pointer parameter, from where it points to.
     pub sizes: BTreeMap<VarId, Expr>,
     /// Every dim is assumed to be a multiple of this.
@@ -96,11 +98,6 @@ impl Setting<'_, '_> {
         for d in &dims {
             let p = self.dim(d);
             ranges.extend(p.as_atom().map(|a| (a.clone(), Interval::new(1, i128::from(i32::MAX)))));
-            if self.multiple > 1 {
-                let k = i128::from(self.multiple);
-                let whole = p.div_floor(k).and_then(|q| q.scale(k));
-                whole.into_iter().for_each(|w| equal(p.clone(), w, &mut rules));
-            }
         }
         for (v, e) in &self.ints {
             if let Some(p) = self.poly(e) {
@@ -173,7 +170,42 @@ impl Setting<'_, '_> {
             let Some(size) = self.poly(size) else { continue };
             self.inside_of(*v, &size)?;
         }
+        self.inside_arrays()?;
         self.followed()
+    }
+
+    /// The arrays of the kernel itself: shared tiles and those of a thread.
+    fn inside_arrays(&self) -> Result<(), (Span, String)> {
+        let f = self.facts.function;
+        for (i, var) in f.vars.iter().enumerate() {
+            let id = VarId(i as u32);
+            let own = matches!(var.kind, VarKind::Shared | VarKind::Local) && matches!(var.ty, Type::Array { .. });
+            if !own || self.reaches(id).is_empty() {
+                continue;
+            }
+            let open = var.kind == VarKind::Shared && var.is_extern;
+            let size = if open { self.shared.as_ref().and_then(|e| self.poly(e)) } else { self.array_bytes(&var.ty) };
+            match size {
+                Some(size) => self.inside_of(id, &size)?,
+                None => return Err((var.span, format!("the size of `{}` is not known", var.name))),
+            }
+        }
+        Ok(())
+    }
+
+    fn array_bytes(&self, ty: &Type) -> Option<Poly> {
+        match ty {
+            Type::Array { elem, len } => {
+                let count = match self.facts.walked.values.get(&(*len)?) {
+                    Some((Value::Int(v), _)) => v.poly.as_constant(),
+                    _ => None,
+                };
+                let count = count.or_else(|| super::propose::constant(self.facts, (*len)?).map(i128::from))?;
+                self.array_bytes(elem)?.scale(count)
+            }
+            Type::Param(t) => self.facts.context.types.get(t).map(|b| Poly::constant(i128::from(*b))),
+            t => t.bytes().map(|b| Poly::constant(i128::from(b))),
+        }
     }
 
     /// Whether the atomic is on memory of the block.
@@ -265,8 +297,23 @@ impl Setting<'_, '_> {
         if let Some(p) = self.prepared.borrow().get(&id) {
             return p.clone();
         }
-        let (ranges, rules) = self.rules();
-        let made = Rc::new(Prover::new(at, &ranges, &rules));
+        let (mut ranges, rules) = self.rules();
+        let mut multiples = vec![];
+        if self.multiple > 1 {
+            for (atom, _) in ranges.clone() {
+                let size = match &atom {
+                    Atom::Param(v) => self.ints.get(v).is_some_and(|e| matches!(e, Expr::Name(_))),
+                    Atom::Name(n) => n.starts_with("dim "),
+                    _ => false,
+                };
+                let part = Atom::Name(format!("part of {atom:?}"));
+                if size && let Some(p) = Poly::atom(part.clone()).scale(i128::from(self.multiple)) {
+                    ranges.push((part, Interval::new(1, i128::from(i32::MAX))));
+                    multiples.push((atom, p));
+                }
+            }
+        }
+        let made = Rc::new(Prover::new(at, &ranges, &rules, multiples));
         self.prepared.borrow_mut().insert(id, made.clone());
         made
     }

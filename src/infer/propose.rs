@@ -56,6 +56,7 @@ pub fn plan(kernels: &Kernels, r: FunctionRef) -> Option<Plan> {
         grid: Some(grid.clone()),
         block: Some(block.clone()),
         ints: ints.clone(),
+        shared: None,
         sizes: BTreeMap::new(),
         multiple,
         prepared: Default::default(),
@@ -168,13 +169,29 @@ fn block(facts: &Facts) -> [Expr; 3] {
     }
 }
 
-fn constant(facts: &Facts, e: ExprId) -> Option<i64> {
-    match facts.function.kind_of(e) {
+/// The value of a constant expression in a declaration.
+pub fn constant(facts: &Facts, e: ExprId) -> Option<i64> {
+    let f = facts.function;
+    match f.kind_of(e) {
         ExprKind::Int(v) => i64::try_from(*v).ok(),
+        ExprKind::Cast { operand, .. } => constant(facts, *operand),
+        ExprKind::Var(v) if f.var(*v).is_const || f.var(*v).is_constexpr => constant(facts, f.var(*v).init?),
+        ExprKind::Binary { op, left, right } => {
+            let (a, b) = (constant(facts, *left)?, constant(facts, *right)?);
+            match op {
+                BinaryOp::Add => a.checked_add(b),
+                BinaryOp::Sub => a.checked_sub(b),
+                BinaryOp::Mul => a.checked_mul(b),
+                BinaryOp::Div => a.checked_div(b),
+                BinaryOp::Shl if (0..32).contains(&b) => a.checked_shl(b as u32),
+                _ => None,
+            }
+        }
         ExprKind::Name(n) => {
+            let given = facts.context.values.get(n).copied();
             let values = facts.unit.constants.iter().filter(|(m, ..)| m == n).map(|(_, v, _)| *v);
             let globals = facts.unit.globals.iter().filter(|g| g.name == *n).filter_map(|g| g.value);
-            values.chain(globals).next().and_then(|v| i64::try_from(v).ok())
+            given.into_iter().chain(values).chain(globals).next().and_then(|v| i64::try_from(v).ok())
         }
         _ => None,
     }

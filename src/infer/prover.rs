@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::facts::{Atom, Because, Interval, Known, Poly};
+use crate::facts::{Atom, Because, Interval, Known, Poly, gcd};
 
 /// Inequalities longer than this are of no use here.
 const MAX_TERMS: usize = 12;
@@ -18,11 +18,13 @@ pub struct Prover {
     known: Known,
     /// Each is at least 0.
     rules: Vec<Poly>,
+    /// Sizes that are multiples, as such.
+    multiples: Vec<(Atom, Poly)>,
 }
 
 impl Prover {
     /// What is known at a place, with ranges of further atoms and further inequalities.
-    pub fn new(at: &Known, ranges: &[(Atom, Interval)], more: &[Poly]) -> Prover {
+    pub fn new(at: &Known, ranges: &[(Atom, Interval)], more: &[Poly], multiples: Vec<(Atom, Poly)>) -> Prover {
         let mut known = at.clone();
         for (atom, range) in ranges {
             known.bound(atom.clone(), *range, Because::nothing());
@@ -34,21 +36,21 @@ impl Prover {
         tested.reverse();
         for p in tested.into_iter().take(64).chain(more.iter().cloned()) {
             // A rule about a value that may wrap holds for the value itself only where that is never negative.
-            let Some((plain, wrapped)) = unwrapped(&p) else { continue };
+            let Some((plain, wrapped)) = unwrapped(&p, &multiples) else { continue };
             let holds = wrapped.iter().all(|w| known.range(w).0.lo.is_some_and(|lo| lo >= 0));
-            let p = if holds { plain } else { p };
+            let p = tight(if holds { plain } else { p });
             if rules.len() < MAX_RULES && !rules.contains(&p) {
                 rules.push(p);
             }
         }
-        Prover { known, rules }
+        Prover { known, rules, multiples }
     }
 
     /// Whether the sum is never negative, for sizes whose 32-bit index arithmetic does not wrap at the top. That it does
     /// not wrap below 0 is shown.
     pub fn nonneg(&self, goal: &Poly) -> bool {
-        let Some((plain, wrapped)) = unwrapped(goal) else { return false };
-        let inner = |w: &Poly| unwrapped(w).is_some_and(|(w, _)| self.never_negative(&w));
+        let Some((plain, wrapped)) = unwrapped(goal, &self.multiples) else { return false };
+        let inner = |w: &Poly| unwrapped(w, &self.multiples).is_some_and(|(w, _)| self.never_negative(&w));
         wrapped.iter().all(inner) && self.never_negative(&plain)
     }
 
@@ -137,10 +139,20 @@ impl Prover {
     }
 }
 
-/// The sum with every wrapped value in it by itself, and those values.
-fn unwrapped(p: &Poly) -> Option<(Poly, Vec<Poly>)> {
+/// A sum that is at least 0, with the largest constant taken away for which that still holds of integers.
+fn tight(p: Poly) -> Poly {
+    let step = p.terms().filter(|(m, _)| !m.is_empty()).fold(0, |g, (_, c)| gcd(g, c));
+    if step < 2 {
+        return p;
+    }
+    p.offset(-p.constant_term().rem_euclid(step)).unwrap_or(p)
+}
+
+/// The sum with every wrapped value in it by itself, and those values; sizes that are multiples are written so.
+fn unwrapped(p: &Poly, multiples: &[(Atom, Poly)]) -> Option<(Poly, Vec<Poly>)> {
     let mut values = vec![];
-    let mut at = p.clone();
+    let of = |a: &Atom| multiples.iter().find(|(m, _)| m == a).map(|(_, p)| p.clone());
+    let mut at = if multiples.is_empty() { p.clone() } else { p.map_atoms(&of)? };
     for _ in 0..8 {
         let wrap = |a: &Atom| match a {
             Atom::Fun(name, args) if name == "wrap.u32" => args.first().cloned(),
@@ -197,13 +209,13 @@ mod tests {
         let guards = [below(&r, &rows.0), below(&c, &cols.0)];
         let ranges =
             [rows.clone(), cols.clone(), (r.clone(), Interval::at_least(0)), (c.clone(), Interval::at_least(0))];
-        let prover = Prover::new(&Known::default(), &ranges, &guards);
+        let prover = Prover::new(&Known::default(), &ranges, &guards, vec![]);
         let index = poly(&r).mul(&poly(&cols.0)).unwrap().add(&poly(&c)).unwrap();
         let room = poly(&rows.0).mul(&poly(&cols.0)).unwrap().sub(&index).unwrap().offset(-1).unwrap();
         assert!(prover.nonneg(&room));
         assert!(!prover.nonneg(&room.offset(-1).unwrap()));
         // Without the guard on columns it does not hold.
-        assert!(!Prover::new(&Known::default(), &ranges, &guards[..1]).nonneg(&room));
+        assert!(!Prover::new(&Known::default(), &ranges, &guards[..1], vec![]).nonneg(&room));
         // Nor with rows and columns exchanged.
         let other = poly(&c).mul(&poly(&rows.0)).unwrap().add(&poly(&r)).unwrap();
         let room = poly(&rows.0).mul(&poly(&cols.0)).unwrap().sub(&other).unwrap().offset(-1).unwrap();
