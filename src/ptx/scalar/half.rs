@@ -1,0 +1,211 @@
+//! f16 and bf16 arithmetic, each result rounded once, and the packed x2 forms.
+//!
+//! Sums, products and fused products of two 11-bit (8-bit) numbers are formed in f64 rounded to odd (see `single`): a
+//! product is exact there, and a sum keeps its lost tail in the lowest bit, so the one rounding to the small format is
+//! that of the exact result. Going through f32 would round twice in `fma`.
+
+use super::compare::{Comparison, Extreme, extreme_half};
+use super::convert::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16};
+use super::format::{BF16, F16, Format};
+use super::single::add_odd;
+
+/// Which of the two 16-bit formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Half {
+    F16,
+    Bf16,
+}
+
+/// Modifiers of 16-bit arithmetic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HalfMode {
+    /// `.ftz` (f16 only).
+    pub ftz: bool,
+    /// `.sat`: clamp to [0, 1], NaN to +0.
+    pub sat: bool,
+    /// `.relu`: negative results to +0, NaN stays.
+    pub relu: bool,
+}
+
+const NAN: u16 = 0x7fff;
+
+impl Half {
+    pub const fn format(self) -> Format {
+        match self {
+            Half::F16 => F16,
+            Half::Bf16 => BF16,
+        }
+    }
+
+    const fn infinity(self) -> u16 {
+        match self {
+            Half::F16 => 0x7c00,
+            Half::Bf16 => 0x7f80,
+        }
+    }
+
+    const fn one(self) -> u16 {
+        match self {
+            Half::F16 => 0x3c00,
+            Half::Bf16 => 0x3f80,
+        }
+    }
+
+    /// Exact.
+    #[inline]
+    pub fn to_f32(self, bits: u16) -> u32 {
+        match self {
+            Half::F16 => f16_to_f32(bits),
+            Half::Bf16 => bf16_to_f32(bits),
+        }
+    }
+
+    /// Nearest even.
+    #[inline]
+    pub fn from_f32(self, bits: u32) -> u16 {
+        match self {
+            Half::F16 => f32_to_f16(bits),
+            Half::Bf16 => f32_to_bf16(bits),
+        }
+    }
+
+    /// Exact.
+    #[inline]
+    pub fn to_f64(self, bits: u16) -> f64 {
+        f64::from(f32::from_bits(self.to_f32(bits)))
+    }
+
+    #[inline]
+    fn is_nan(self, bits: u16) -> bool {
+        bits & 0x7fff > self.infinity()
+    }
+
+    /// `.ftz` on one value.
+    #[inline]
+    fn flush(self, bits: u16, ftz: bool) -> u16 {
+        if ftz && bits & self.infinity() == 0 { bits & 0x8000 } else { bits }
+    }
+
+    /// Nearest even from a double that is exact or rounded to odd. It passes through f32 rounded to odd, which still
+    /// has more than two bits beyond either format.
+    #[inline]
+    fn from_odd(self, value: f64) -> u16 {
+        self.from_f32(odd_f32(value))
+    }
+
+    #[inline]
+    fn finish(self, value: f64, mode: HalfMode) -> u16 {
+        let bits = self.flush(self.from_odd(value), mode.ftz);
+        if mode.sat {
+            if self.is_nan(bits) || bits & 0x8000 != 0 { 0 } else { bits.min(self.one()) }
+        } else if mode.relu && bits & 0x8000 != 0 && !self.is_nan(bits) {
+            0
+        } else {
+            bits
+        }
+    }
+
+    #[inline]
+    fn input(self, bits: u16, mode: HalfMode) -> f64 {
+        self.to_f64(self.flush(bits, mode.ftz))
+    }
+
+    #[inline]
+    pub fn add(self, a: u16, b: u16, mode: HalfMode) -> u16 {
+        self.finish(add_odd(self.input(a, mode), self.input(b, mode)), mode)
+    }
+
+    #[inline]
+    pub fn sub(self, a: u16, b: u16, mode: HalfMode) -> u16 {
+        self.add(a, b ^ 0x8000, mode)
+    }
+
+    #[inline]
+    pub fn mul(self, a: u16, b: u16, mode: HalfMode) -> u16 {
+        self.finish(self.input(a, mode) * self.input(b, mode), mode)
+    }
+
+    #[inline]
+    pub fn fma(self, a: u16, b: u16, c: u16, mode: HalfMode) -> u16 {
+        let product = self.input(a, mode) * self.input(b, mode);
+        self.finish(add_odd(product, self.input(c, mode)), mode)
+    }
+
+    #[inline]
+    pub fn neg(self, a: u16, ftz: bool) -> u16 {
+        self.flush(a, ftz) ^ 0x8000
+    }
+
+    #[inline]
+    pub fn abs(self, a: u16, ftz: bool) -> u16 {
+        self.flush(a, ftz) & 0x7fff
+    }
+
+    /// `min`, `max` with `.ftz`, `.NaN`, `.xorsign.abs`.
+    #[inline]
+    pub fn extreme(self, a: u16, b: u16, how: Extreme) -> u16 {
+        extreme_half(self.flush(a, how.ftz), self.flush(b, how.ftz), self.infinity(), how)
+    }
+
+    /// `set`, `setp`.
+    #[inline]
+    pub fn compare(self, comparison: Comparison, a: u16, b: u16, ftz: bool) -> bool {
+        comparison.floats(self.to_f64(self.flush(a, ftz)), self.to_f64(self.flush(b, ftz)))
+    }
+
+    /// What `set` writes in a 16-bit float for true and false.
+    #[inline]
+    pub const fn truth(self, holds: bool) -> u16 {
+        if holds { self.one() } else { 0 }
+    }
+
+    /// `ex2.approx{.ftz}`: through f32, as the hardware does; see `approx`.
+    #[inline]
+    pub fn ex2(self, a: u16, ftz: bool) -> u16 {
+        let result = super::approx::ex2(self.to_f32(self.flush(a, ftz)), false);
+        self.flush(self.from_f32(result), ftz)
+    }
+
+    /// `tanh.approx`.
+    #[inline]
+    pub fn tanh(self, a: u16) -> u16 {
+        self.from_f32(super::approx::tanh(self.to_f32(a)))
+    }
+}
+
+/// A double rounded to odd in single precision; NaN and infinities pass.
+#[inline]
+fn odd_f32(value: f64) -> u32 {
+    let nearest = value as f32;
+    let bits = nearest.to_bits();
+    let back = f64::from(nearest);
+    if back == value || value.is_nan() {
+        return bits;
+    }
+    let towards_zero = if back.abs() > value.abs() { bits.wrapping_sub(1) } else { bits };
+    towards_zero | 1
+}
+
+/// Both halves of a register.
+#[inline]
+pub fn pairwise1(a: u32, f: impl Fn(u16) -> u16) -> u32 {
+    u32::from(f((a >> 16) as u16)) << 16 | u32::from(f(a as u16))
+}
+
+/// Both halves of two registers.
+#[inline]
+pub fn pairwise2(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
+    u32::from(f((a >> 16) as u16, (b >> 16) as u16)) << 16 | u32::from(f(a as u16, b as u16))
+}
+
+/// Both halves of three registers.
+#[inline]
+pub fn pairwise3(a: u32, b: u32, c: u32, f: impl Fn(u16, u16, u16) -> u16) -> u32 {
+    u32::from(f((a >> 16) as u16, (b >> 16) as u16, (c >> 16) as u16)) << 16
+        | u32::from(f(a as u16, b as u16, c as u16))
+}
+
+/// Packs the canonical NaN where a caller needs it.
+pub const fn nan() -> u16 {
+    NAN
+}
