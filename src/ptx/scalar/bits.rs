@@ -46,12 +46,12 @@ pub fn shr_s16(a: u16, amount: u32) -> u16 {
     (a as i16 >> amount.min(15)) as u16
 }
 
-/// `bfe`: the field of `length` bits at `position` (both taken from their low 8 bits), sign-extended for signed types;
-/// bits beyond the word are copies of the sign, which for a field that ends beyond the word is the top bit.
+/// `bfe`: the field of `length` bits at `position`, sign-extended for signed types; bits beyond the word are copies of
+/// the sign, which for a field that ends beyond the word is the top bit. The ISA limits both numbers to 0..255; beyond
+/// that the 32-bit instruction takes their low 8 bits and the 64-bit one, a sequence, their full value.
 #[inline]
 fn field(value: u64, position: u32, length: u32, width: u32, signed: bool) -> u64 {
-    let (position, length) = (position & 0xff, length & 0xff);
-    let top = (position + length).saturating_sub(1).min(width - 1);
+    let top = position.saturating_add(length).saturating_sub(1).min(width - 1);
     let sign = signed && length != 0 && value >> top & 1 == 1;
     let moved = if position >= width { 0 } else { value >> position };
     let taken = length.min(width.saturating_sub(position));
@@ -61,12 +61,12 @@ fn field(value: u64, position: u32, length: u32, width: u32, signed: bool) -> u6
 
 #[inline]
 pub fn bfe_u32(a: u32, position: u32, length: u32) -> u32 {
-    field(u64::from(a), position, length, 32, false) as u32
+    field(u64::from(a), position & 0xff, length & 0xff, 32, false) as u32
 }
 
 #[inline]
 pub fn bfe_s32(a: u32, position: u32, length: u32) -> u32 {
-    field(u64::from(a), position, length, 32, true) as u32
+    field(u64::from(a), position & 0xff, length & 0xff, 32, true) as u32
 }
 
 #[inline]
@@ -82,7 +82,7 @@ pub fn bfe_s64(a: u64, position: u32, length: u32) -> u64 {
 /// `bfi d, a, b, position, length`: the low bits of `a` replace a field of `b`.
 #[inline]
 pub fn bfi_b32(a: u32, b: u32, position: u32, length: u32) -> u32 {
-    insert(u64::from(a), u64::from(b), position, length, 32) as u32
+    insert(u64::from(a), u64::from(b), position & 0xff, length & 0xff, 32) as u32
 }
 
 #[inline]
@@ -92,7 +92,6 @@ pub fn bfi_b64(a: u64, b: u64, position: u32, length: u32) -> u64 {
 
 #[inline]
 fn insert(a: u64, b: u64, position: u32, length: u32, width: u32) -> u64 {
-    let (position, length) = (position & 0xff, length & 0xff);
     if position >= width {
         return b;
     }
@@ -145,6 +144,10 @@ pub fn fns(mask: u32, base: u32, offset: u32) -> u32 {
     let (offset, base) = (offset as i32, base & 31);
     if offset == 0 {
         return if mask >> base & 1 == 1 { base } else { u32::MAX };
+    }
+    if offset == i32::MIN {
+        // Its negation overflows in the sequence that the hardware runs.
+        return 0;
     }
     let mut left = offset.unsigned_abs();
     let mut at = base as i32;

@@ -120,7 +120,7 @@ impl Property {
         })
     }
 
-    /// `testp.<property>.f32`. Zero counts as subnormal, as on the hardware.
+    /// `testp.<property>.f32`. Zero counts as normal, as on the hardware.
     #[inline]
     pub fn single(self, bits: u32) -> bool {
         let magnitude = u64::from(bits & 0x7fff_ffff);
@@ -140,8 +140,8 @@ impl Property {
             Property::Infinite => magnitude == infinity,
             Property::Number => magnitude <= infinity,
             Property::NotANumber => magnitude > infinity,
-            Property::Normal => (least_normal..infinity).contains(&magnitude),
-            Property::Subnormal => magnitude < least_normal,
+            Property::Normal => magnitude == 0 || (least_normal..infinity).contains(&magnitude),
+            Property::Subnormal => magnitude != 0 && magnitude < least_normal,
         }
     }
 }
@@ -188,9 +188,12 @@ pub fn extreme3_f32(a: u32, b: u32, c: u32, how: Extreme) -> u32 {
     extreme_f32(extreme_f32(a, b, how), c, how)
 }
 
-/// `{min,max}.f64`.
+/// `{min,max}.f64`. Of two NaNs the second passes.
 #[inline]
 pub fn extreme_f64(a: u64, b: u64, max: bool) -> u64 {
+    if f64::from_bits(a).is_nan() && f64::from_bits(b).is_nan() {
+        return super::double::quiet(b);
+    }
     extreme_bits(a, b, 1 << 63, 0x7ff0_0000_0000_0000, F64_NAN, Extreme { max, ..Extreme::default() })
 }
 

@@ -56,21 +56,38 @@ pub fn f32_to_bf16(single: u32) -> u16 {
     if single & 0x7fff_ffff > 0x7f80_0000 { 0x7fff } else { rounded }
 }
 
-/// f32 -> f64, exact; NaN becomes the double that the hardware writes.
+/// f32 -> f64, exact; a NaN becomes quiet and keeps its sign and payload.
 #[inline]
 pub fn f32_to_f64(single: u32) -> u64 {
     let value = f64::from(f32::from_bits(single));
-    if value.is_nan() { F64_FROM_NAN } else { value.to_bits() }
+    if value.is_nan() {
+        let (sign, payload) = (u64::from(single & 0x8000_0000) << 32, u64::from(single & 0x007f_ffff) << 29);
+        sign | payload | 0x7ff8_0000_0000_0000
+    } else {
+        value.to_bits()
+    }
 }
 
-/// What `cvt.f64` writes for NaN.
-pub const F64_FROM_NAN: u64 = 0x7fff_ffff_ffff_ffff;
+/// What `cvt.ftz.f64.f32` writes for NaN: it passes through f32 arithmetic.
+pub const F64_NAN_OF_FTZ: u64 = 0x7fff_ffff_e000_0000;
 
-/// f64 -> f32 in any rounding.
+/// A NaN in another format, quiet, with its sign and the part of its payload that fits.
+fn resize_nan(bits: u64, from: Format, to: Format) -> u64 {
+    let payload = bits & ((1 << from.mantissa_bits) - 1);
+    let moved = if to.mantissa_bits >= from.mantissa_bits {
+        payload << (to.mantissa_bits - from.mantissa_bits)
+    } else {
+        payload >> (from.mantissa_bits - to.mantissa_bits)
+    };
+    let sign = if bits & from.sign_bit() != 0 { to.sign_bit() } else { 0 };
+    sign | to.infinity() | 1 << (to.mantissa_bits - 1) | moved
+}
+
+/// f64 -> f32 in any rounding. Conversions from f64 keep sign and payload of a NaN.
 #[inline]
 pub fn f64_to_f32(double: u64, rounding: Rounding) -> u32 {
     let value = f64::from_bits(double);
-    if value.is_nan() { F32_NAN } else { round_to_f32(value, rounding).to_bits() }
+    if value.is_nan() { resize_nan(double, F64, F32) as u32 } else { round_to_f32(value, rounding).to_bits() }
 }
 
 /// Rounds a double to single precision: nearest natively, otherwise one step from the nearest. NaN stays NaN.
@@ -146,6 +163,16 @@ pub fn convert(bits: u64, from: Format, to: Format, rounding: Rounding, clamp: C
     result
 }
 
+/// `.sat` on a float of any format: clamped to [0, 1], NaN to +0.
+pub fn saturate(bits: u64, format: Format) -> u64 {
+    let one = (1u64 << (format.exponent_bits - 1)).wrapping_sub(1) << format.mantissa_bits;
+    match format.decode(bits) {
+        Number::Nan => 0,
+        _ if bits & format.sign_bit() != 0 => 0,
+        _ => bits.min(one),
+    }
+}
+
 /// f32 -> f16 in any rounding.
 #[inline]
 pub fn f32_to_f16_rounding(single: u32, rounding: Rounding) -> u16 {
@@ -164,16 +191,26 @@ pub fn f32_to_bf16_rounding(single: u32, rounding: Rounding) -> u16 {
     }
 }
 
-/// `cvt.rna.tf32.f32` and its `.rn`, `.rz`: a 32-bit container whose 13 low bits are zero.
+/// `cvt.{rn,rz}{.relu}.tf32.f32`: a 32-bit container whose 13 low bits are zero. NaN gives 0x7fffe000.
 pub fn f32_to_tf32(single: u32, rounding: Rounding, clamp: Clamp) -> u32 {
-    let bits = convert(u64::from(single), F32, TF32, rounding, clamp) as u32;
-    if bits == TF32.nan as u32 { F32_NAN } else { bits << 13 }
+    if rounding == Rounding::NearestAway {
+        return f32_to_tf32_rna(single);
+    }
+    (convert(u64::from(single), F32, TF32, rounding, clamp) as u32) << 13
 }
 
-/// f16 -> f64, exact.
+/// `cvt.rna.tf32.f32`. A NaN or infinity is only cut off: a NaN with a payload in its low bits alone becomes infinite.
+#[inline]
+pub fn f32_to_tf32_rna(single: u32) -> u32 {
+    let special = single & 0x7f80_0000 == 0x7f80_0000;
+    (if special { single } else { single.wrapping_add(0x1000) }) & 0xffff_e000
+}
+
+/// f16 -> f64, exact; a NaN becomes quiet and keeps its sign and payload.
 #[inline]
 pub fn f16_to_f64(half: u16) -> u64 {
-    f32_to_f64(f16_to_f32(half))
+    let nan = half & 0x7fff > 0x7c00;
+    if nan { resize_nan(u64::from(half), F16, F64) } else { f32_to_f64(f16_to_f32(half)) }
 }
 
 /// bf16 -> f64, exact.
@@ -184,12 +221,17 @@ pub fn bf16_to_f64(half: u16) -> u64 {
 
 /// f64 -> f16 with one rounding.
 pub fn f64_to_f16(double: u64, rounding: Rounding) -> u16 {
-    narrow(double, F64, F16, rounding) as u16
+    narrow_double(double, F16, rounding) as u16
 }
 
 /// f64 -> bf16 with one rounding.
 pub fn f64_to_bf16(double: u64, rounding: Rounding) -> u16 {
-    narrow(double, F64, BF16, rounding) as u16
+    narrow_double(double, BF16, rounding) as u16
+}
+
+fn narrow_double(double: u64, to: Format, rounding: Rounding) -> u64 {
+    let nan = f64::from_bits(double).is_nan();
+    if nan { resize_nan(double, F64, to) } else { narrow(double, F64, to, rounding) }
 }
 
 /// f32 -> E4M3 or E5M2, nearest even with `.satfinite`, as every FP8 conversion of the ISA has it.

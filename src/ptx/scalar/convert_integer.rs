@@ -1,6 +1,6 @@
 //! Conversions between integers and floats, between integer widths, and to integral floats.
 
-use super::convert::{F32_NAN, F64_FROM_NAN};
+use super::convert::F32_NAN;
 use super::format::{F16, F32, F64, Format, Rounding};
 
 /// An integer type of PTX: 8, 16, 32 or 64 bits. Values travel as the low bits of a `u64`.
@@ -17,11 +17,7 @@ impl Integer {
 
     /// Smallest and largest value.
     pub const fn range(self) -> (i128, i128) {
-        if self.signed {
-            (-(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1)
-        } else {
-            (0, (1 << self.bits) - 1)
-        }
+        if self.signed { (-(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1) } else { (0, (1 << self.bits) - 1) }
     }
 
     /// The value of the low bits.
@@ -118,7 +114,7 @@ pub fn f32_to_integral(single: u32, rounding: Rounding) -> u32 {
 #[inline]
 pub fn f64_to_integral(double: u64, rounding: Rounding) -> u64 {
     let value = f64::from_bits(double);
-    if value.is_nan() { F64_FROM_NAN } else { round_integral(value, rounding).to_bits() }
+    if value.is_nan() { super::double::quiet(double) } else { round_integral(value, rounding).to_bits() }
 }
 
 /// The same for f16.

@@ -1,6 +1,7 @@
 //! f64 arithmetic. Nearest even is the CPU's own; the other roundings are done in integers.
 //!
-//! A NaN result is the hardware's default NaN: payloads of operands are not carried.
+//! A NaN operand passes, made quiet, with sign and payload; the last one wins, in a division the first. An invalid
+//! operation gives `F64_NAN`.
 
 use super::format::{F64, Number, Rounding};
 
@@ -12,45 +13,69 @@ fn finish(value: f64) -> u64 {
 }
 
 #[inline]
+fn is_nan(bits: u64) -> bool {
+    f64::from_bits(bits).is_nan()
+}
+
+/// A NaN as it passes through an instruction.
+#[inline]
+pub fn quiet(bits: u64) -> u64 {
+    bits | 0x0008_0000_0000_0000
+}
+
+/// The last NaN among the operands, quiet, or the result.
+#[inline]
+fn pass_nan<const N: usize>(operands: [u64; N], result: u64) -> u64 {
+    operands.into_iter().rfind(|&bits| is_nan(bits)).map_or(result, quiet)
+}
+
+#[inline]
 pub fn add(a: u64, b: u64, rounding: Rounding) -> u64 {
-    match rounding {
-        Rounding::NearestEven => finish(f64::from_bits(a) + f64::from_bits(b)),
-        _ => fma_exact(a, 0x3ff0_0000_0000_0000, b, rounding),
-    }
+    pass_nan(
+        [a, b],
+        match rounding {
+            Rounding::NearestEven => finish(f64::from_bits(a) + f64::from_bits(b)),
+            _ => fma_exact(a, 0x3ff0_0000_0000_0000, b, rounding),
+        },
+    )
 }
 
 #[inline]
 pub fn sub(a: u64, b: u64, rounding: Rounding) -> u64 {
-    add(a, b ^ F64.sign_bit(), rounding)
+    add(a, if is_nan(b) { b } else { b ^ F64.sign_bit() }, rounding)
 }
 
 #[inline]
 pub fn mul(a: u64, b: u64, rounding: Rounding) -> u64 {
     if rounding == Rounding::NearestEven {
-        return finish(f64::from_bits(a) * f64::from_bits(b));
+        return pass_nan([a, b], finish(f64::from_bits(a) * f64::from_bits(b)));
     }
     let negative = (a ^ b) & F64.sign_bit() != 0;
     match (F64.decode(a), F64.decode(b)) {
-        (
-            Number::Finite { significand: x, exponent: p, .. },
-            Number::Finite { significand: y, exponent: q, .. },
-        ) => F64.round(negative, u128::from(x) * u128::from(y), p + q, rounding),
-        _ => finish(f64::from_bits(a) * f64::from_bits(b)),
+        (Number::Finite { significand: x, exponent: p, .. }, Number::Finite { significand: y, exponent: q, .. }) => {
+            F64.round(negative, u128::from(x) * u128::from(y), p + q, rounding)
+        }
+        _ => pass_nan([a, b], finish(f64::from_bits(a) * f64::from_bits(b))),
     }
 }
 
 #[inline]
 pub fn fma(a: u64, b: u64, c: u64, rounding: Rounding) -> u64 {
-    match rounding {
-        Rounding::NearestEven => finish(f64::from_bits(a).mul_add(f64::from_bits(b), f64::from_bits(c))),
-        _ => fma_exact(a, b, c, rounding),
-    }
+    pass_nan(
+        [a, c, b],
+        match rounding {
+            Rounding::NearestEven => finish(f64::from_bits(a).mul_add(f64::from_bits(b), f64::from_bits(c))),
+            _ => fma_exact(a, b, c, rounding),
+        },
+    )
 }
 
 /// `a * b + c` in integers, any rounding.
 pub fn fma_exact(a: u64, b: u64, c: u64, rounding: Rounding) -> u64 {
-    let (Number::Finite { negative: na, significand: x, exponent: p }, Number::Finite { negative: nb, significand: y, exponent: q }) =
-        (F64.decode(a), F64.decode(b))
+    let (
+        Number::Finite { negative: na, significand: x, exponent: p },
+        Number::Finite { negative: nb, significand: y, exponent: q },
+    ) = (F64.decode(a), F64.decode(b))
     else {
         return finish(f64::from_bits(a).mul_add(f64::from_bits(b), f64::from_bits(c)));
     };
@@ -96,21 +121,20 @@ fn normalised((negative, significand, exponent): Term) -> Term {
 pub fn div(a: u64, b: u64, rounding: Rounding) -> u64 {
     let native = f64::from_bits(a) / f64::from_bits(b);
     if rounding == Rounding::NearestEven {
-        return finish(native);
+        return pass_nan([b, a], finish(native));
     }
     let negative = (a ^ b) & F64.sign_bit() != 0;
     match (F64.decode(a), F64.decode(b)) {
-        (
-            Number::Finite { significand: x, exponent: p, .. },
-            Number::Finite { significand: y, exponent: q, .. },
-        ) if y != 0 => {
+        (Number::Finite { significand: x, exponent: p, .. }, Number::Finite { significand: y, exponent: q, .. })
+            if y != 0 =>
+        {
             // A 128-bit numerator over a divisor of at most 53 bits leaves at least 64 bits of quotient.
             let shift = if x == 0 { 0 } else { u128::from(x).leading_zeros() as i32 };
             let (numerator, divisor) = (u128::from(x) << shift, u128::from(y));
             let quotient = numerator / divisor | u128::from(numerator % divisor != 0);
             F64.round(negative, quotient, p - q - shift, rounding)
         }
-        _ => finish(native),
+        _ => pass_nan([b, a], finish(native)),
     }
 }
 
@@ -121,7 +145,7 @@ pub fn rcp(a: u64, rounding: Rounding) -> u64 {
 pub fn sqrt(a: u64, rounding: Rounding) -> u64 {
     let native = f64::from_bits(a).sqrt();
     if rounding == Rounding::NearestEven {
-        return finish(native);
+        return pass_nan([a], finish(native));
     }
     match F64.decode(a) {
         Number::Finite { negative: false, significand, exponent } if significand != 0 => {
@@ -133,18 +157,18 @@ pub fn sqrt(a: u64, rounding: Rounding) -> u64 {
             let sticky = u128::from(root * root != wide);
             F64.round(false, root << 1 | sticky, (exponent - shift) / 2 - 1, rounding)
         }
-        _ => finish(native),
+        _ => pass_nan([a], finish(native)),
     }
 }
 
 #[inline]
 pub fn abs(a: u64) -> u64 {
-    a & !F64.sign_bit()
+    if is_nan(a) { quiet(a) } else { a & !F64.sign_bit() }
 }
 
 #[inline]
 pub fn neg(a: u64) -> u64 {
-    a ^ F64.sign_bit()
+    if is_nan(a) { quiet(a) } else { a ^ F64.sign_bit() }
 }
 
 /// `copysign.f64 d, a, b`: the magnitude of `b` with the sign of `a`.

@@ -5,8 +5,8 @@
 //! that of the exact result. Going through f32 would round twice in `fma`.
 
 use super::compare::{Comparison, Extreme, extreme_half};
-use super::convert::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16};
-use super::format::{BF16, F16, Format};
+use super::convert::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_bf16_rounding, f32_to_f16, f32_to_f16_rounding};
+use super::format::{BF16, F16, Format, Rounding};
 use super::single::add_odd;
 
 /// Which of the two 16-bit formats.
@@ -42,6 +42,16 @@ impl Half {
             Half::F16 => 0x7c00,
             Half::Bf16 => 0x7f80,
         }
+    }
+
+    /// Magnitudes below this are flushed: those that, rounded as if exponents had no end, stay below the least normal
+    /// number (see `single`).
+    const fn tiny(self) -> f64 {
+        let (least, units) = match self {
+            Half::F16 => (6.103_515_625e-5, 4096.0),
+            Half::Bf16 => (f32::MIN_POSITIVE as f64, 512.0),
+        };
+        least - least / units
     }
 
     const fn one(self) -> u16 {
@@ -95,7 +105,8 @@ impl Half {
 
     #[inline]
     fn finish(self, value: f64, mode: HalfMode) -> u16 {
-        let bits = self.flush(self.from_odd(value), mode.ftz);
+        let tiny = mode.ftz && value.abs() < self.tiny();
+        let bits = if tiny { u16::from(value.is_sign_negative()) << 15 } else { self.from_odd(value) };
         if mode.sat {
             if self.is_nan(bits) || bits & 0x8000 != 0 { 0 } else { bits.min(self.one()) }
         } else if mode.relu && bits & 0x8000 != 0 && !self.is_nan(bits) {
@@ -133,12 +144,12 @@ impl Half {
 
     #[inline]
     pub fn neg(self, a: u16, ftz: bool) -> u16 {
-        self.flush(a, ftz) ^ 0x8000
+        if self.is_nan(a) { NAN } else { self.flush(a, ftz) ^ 0x8000 }
     }
 
     #[inline]
     pub fn abs(self, a: u16, ftz: bool) -> u16 {
-        self.flush(a, ftz) & 0x7fff
+        if self.is_nan(a) { NAN } else { self.flush(a, ftz) & 0x7fff }
     }
 
     /// `min`, `max` with `.ftz`, `.NaN`, `.xorsign.abs`.
@@ -159,17 +170,29 @@ impl Half {
         if holds { self.one() } else { 0 }
     }
 
-    /// `ex2.approx{.ftz}`: through f32, as the hardware does; see `approx`.
+    /// `ex2.approx{.ftz}`: the f32 result cut off, as the hardware does; see `approx`.
     #[inline]
     pub fn ex2(self, a: u16, ftz: bool) -> u16 {
         let result = super::approx::ex2(self.to_f32(self.flush(a, ftz)), false);
-        self.flush(self.from_f32(result), ftz)
+        self.flush(self.cut(result), ftz)
     }
 
-    /// `tanh.approx`.
+    /// `tanh.approx`, likewise.
     #[inline]
     pub fn tanh(self, a: u16) -> u16 {
-        self.from_f32(super::approx::tanh(self.to_f32(a)))
+        self.cut(super::approx::tanh(self.to_f32(a)))
+    }
+
+    /// The f32 result to 22 fraction bits and then cut off: this gives every recorded `ex2.approx.f16` bit for bit.
+    #[inline]
+    fn cut(self, single: u32) -> u16 {
+        let rounded = single.wrapping_add(1) & !1;
+        match self {
+            _ if f32::from_bits(single).is_nan() => NAN,
+            Half::F16 if single & 0x7fff_ffff >= 0x4780_0000 => self.infinity() | (single >> 16) as u16 & 0x8000,
+            Half::F16 => f32_to_f16_rounding(rounded, Rounding::Zero),
+            Half::Bf16 => f32_to_bf16_rounding(rounded, Rounding::Zero),
+        }
     }
 }
 
@@ -203,9 +226,4 @@ pub fn pairwise2(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
 pub fn pairwise3(a: u32, b: u32, c: u32, f: impl Fn(u16, u16, u16) -> u16) -> u32 {
     u32::from(f((a >> 16) as u16, (b >> 16) as u16, (c >> 16) as u16)) << 16
         | u32::from(f(a as u16, b as u16, c as u16))
-}
-
-/// Packs the canonical NaN where a caller needs it.
-pub const fn nan() -> u16 {
-    NAN
 }

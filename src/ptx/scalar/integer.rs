@@ -149,25 +149,25 @@ pub fn div_u64(a: u64, b: u64) -> u64 {
     a.checked_div(b).unwrap_or(u64::MAX)
 }
 
-/// `rem`: `a - (a / b) * b`, so `a` itself for a zero divisor gives `a + 1 * 0`.
+/// `rem`; a zero divisor gives all ones, as `div` does.
 #[inline]
 pub fn rem_s32(a: u32, b: u32) -> u32 {
-    if b == 0 { a } else { (a as i32).wrapping_rem(b as i32) as u32 }
+    if b == 0 { u32::MAX } else { (a as i32).wrapping_rem(b as i32) as u32 }
 }
 
 #[inline]
 pub fn rem_u32(a: u32, b: u32) -> u32 {
-    a.checked_rem(b).unwrap_or(a)
+    a.checked_rem(b).unwrap_or(u32::MAX)
 }
 
 #[inline]
 pub fn rem_s64(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { (a as i64).wrapping_rem(b as i64) as u64 }
+    if b == 0 { u64::MAX } else { (a as i64).wrapping_rem(b as i64) as u64 }
 }
 
 #[inline]
 pub fn rem_u64(a: u64, b: u64) -> u64 {
-    a.checked_rem(b).unwrap_or(a)
+    a.checked_rem(b).unwrap_or(u64::MAX)
 }
 
 /// `add.cc`, `addc`, `addc.cc`: sum and carry out.
@@ -231,8 +231,9 @@ pub fn vabsdiff4_add(a: u32, b: u32, c: u32, signed: bool) -> u32 {
     (0..4).fold(c, |sum, i| sum.wrapping_add(byte(a, i, signed).abs_diff(byte(b, i, signed))))
 }
 
-/// `vabsdiff4` without accumulation: a byte of each absolute difference.
+/// `vabsdiff4.dtype.atype.btype` with its third operand as is; `signed` is of d, a, b.
 #[inline]
-pub fn vabsdiff4(a: u32, b: u32, signed: bool) -> u32 {
-    (0..4).fold(0, |word, i| word | (byte(a, i, signed).abs_diff(byte(b, i, signed)) & 0xff) << (8 * i))
+pub fn vabsdiff4(a: u32, b: u32, c: u32, signed: [bool; 3]) -> u32 {
+    let _ = c;
+    (0..4).fold(0, |word, i| word | (byte(a, i, signed[1]).abs_diff(byte(b, i, signed[2])) & 0xff) << (8 * i))
 }

@@ -52,7 +52,23 @@ fn input(bits: u32, mode: Mode) -> f64 {
 /// From a result rounded to odd to the register.
 #[inline]
 fn output(odd: f64, mode: Mode) -> u32 {
-    finish(round_to_f32(odd, mode.rounding), mode)
+    let tiny = mode.ftz && is_tiny(odd.abs(), 1.0, odd.is_sign_negative(), mode.rounding);
+    finish(if tiny { 0f32.copysign(odd as f32) } else { round_to_f32(odd, mode.rounding) }, mode)
+}
+
+/// Whether the magnitude `numerator / divisor`, rounded to 24 bits as if exponents had no end, is below the least normal
+/// number. That is what `.ftz` flushes: the rounding as a subnormal number plays no part.
+#[inline]
+fn is_tiny(numerator: f64, divisor: f64, negative: bool, rounding: Rounding) -> bool {
+    const LEAST: f64 = f32::MIN_POSITIVE as f64;
+    const HALF_BELOW: f64 = LEAST - LEAST / 33_554_432.0;
+    const ONE_BELOW: f64 = LEAST - LEAST / 16_777_216.0;
+    // The thresholds have 25 bits, a divisor 24: the products are exact.
+    match (rounding, negative) {
+        (Rounding::NearestEven | Rounding::NearestAway, _) => numerator < HALF_BELOW * divisor,
+        (Rounding::Up, false) | (Rounding::Down, true) => numerator <= ONE_BELOW * divisor,
+        _ => numerator < LEAST * divisor,
+    }
 }
 
 #[inline]
@@ -162,7 +178,10 @@ pub fn div(a: u32, b: u32, mode: Mode) -> u32 {
     } else {
         0.0
     };
-    finish(directed(quotient, excess, mode.rounding), mode)
+    let tiny =
+        mode.ftz && quotient.is_finite() && is_tiny(x.abs(), y.abs(), quotient.is_sign_negative(), mode.rounding);
+    let rounded = if tiny { 0f32.copysign(quotient) } else { directed(quotient, excess, mode.rounding) };
+    finish(rounded, mode)
 }
 
 pub fn rcp(a: u32, mode: Mode) -> u32 {
@@ -189,18 +208,18 @@ pub fn sqrt_rn(a: u32) -> u32 {
     finish(f32::from_bits(a).sqrt(), Mode::RN)
 }
 
-/// `abs{.ftz}.f32`.
+/// `abs{.ftz}.f32`; NaN becomes canonical, as in `neg`.
 #[inline]
 pub fn abs(a: u32, ftz: bool) -> u32 {
     let bits = if ftz { flush(a) } else { a };
-    bits & 0x7fff_ffff
+    if f32::from_bits(a).is_nan() { F32_NAN } else { bits & 0x7fff_ffff }
 }
 
 /// `neg{.ftz}.f32`.
 #[inline]
 pub fn neg(a: u32, ftz: bool) -> u32 {
     let bits = if ftz { flush(a) } else { a };
-    bits ^ 0x8000_0000
+    if f32::from_bits(a).is_nan() { F32_NAN } else { bits ^ 0x8000_0000 }
 }
 
 /// `copysign.f32 d, a, b`: the magnitude of `b` with the sign of `a`.
