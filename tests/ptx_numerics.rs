@@ -5,12 +5,15 @@
 
 #[path = "ptx_numerics/inputs.rs"]
 mod inputs;
+#[path = "ptx_numerics/matrix.rs"]
+mod matrix;
 #[path = "ptx_numerics/scalar.rs"]
 mod scalar;
 
 use kopt::ptx::scalar::approx::BOUNDS;
 
 const SCALAR: &str = include_str!("data/ptx/numerics/scalar.ops");
+const MATRIX: &str = include_str!("data/ptx/numerics/matrix.ops");
 const RECORD: &str = include_str!("data/ptx/numerics/h200.txt");
 
 /// The recorded words of each instruction of a list, which the record holds in the same order.
@@ -116,4 +119,40 @@ fn approximate_instructions_are_within_their_bounds() {
     }
     assert!(wrong.is_empty(), "{} of {compared} differ: {wrong:#?}", wrong.len());
     assert!(compared > 9000, "only {compared} results were compared");
+}
+
+/// Mixes the words of one warp's result into a hash.
+fn fold_registers(hash: u64, registers: &[[u32; 32]]) -> u64 {
+    registers.iter().flatten().fold(hash, |hash, &word| inputs::fold(hash, u64::from(word)))
+}
+
+/// The operands of test `t`: per operand the registers, from counts and classes.
+fn matrix_operands(line: &inputs::Line, t: u64) -> Vec<Vec<[u32; 32]>> {
+    let operand = |(k, pair): (usize, &[String])| {
+        let count: u64 = pair[0].parse().expect("a count");
+        let word = |register, lane: usize| inputs::matrix(&pair[1], t, k as u64, register, lane as u64);
+        (0..count).map(|register| std::array::from_fn(|lane| word(register, lane))).collect()
+    };
+    line.inputs.chunks(2).enumerate().map(operand).collect()
+}
+
+#[test]
+fn matrix_instructions_give_the_bits_of_the_gpu() {
+    let mut wrong = Vec::new();
+    let mut compared = 0;
+    for (line, hashes) in recorded(MATRIX) {
+        let count = line.result.parse().expect("a count");
+        let tests = if hashes.len() == 1 { 1 } else { inputs::TESTS };
+        for (distribution, &expected) in hashes.iter().enumerate() {
+            let hash = (distribution as u64..tests).step_by(8).fold(inputs::HASH_START, |hash, t| {
+                fold_registers(hash, &matrix::evaluate(&line.op, &matrix_operands(&line, t), count))
+            });
+            compared += 1;
+            if hash != expected {
+                wrong.push(format!("{} distribution {distribution}", line.op));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {compared} differ: {wrong:#?}", wrong.len());
+    assert!(compared > 700, "only {compared} hashes were compared");
 }

@@ -100,7 +100,7 @@ static uint64_t input(const string& c, uint64_t i, uint64_t k) {
     if (c == "bf16x2") return float_input({8, 7}, i + (1 << 20), k) << 16 | float_input({8, 7}, i, k);
     if (c == "g32") { uint64_t r = mix(i * 8 + k + (1 << 22)); return join({8, 23}, r >> 63, 127 + int64_t(r % 48) - 24, mix(r)); }
     if (c == "u16" || c == "b16") return integer_input(16, i, k);
-    if (c == "u32") return integer_input(32, i, k);
+    if (c == "u32" || c == "b32") return integer_input(32, i, k);
     if (c == "u64") return integer_input(64, i, k);
     if (c == "n5") return integer_input(32, i, k) & 31;
     fprintf(stderr, "class %s\n", c.c_str()); exit(1);
@@ -122,8 +122,9 @@ static uint64_t matrix_float(Float f, uint64_t t, uint64_t k, uint64_t p) {
         case 1: return join(f, sign, bias + int64_t(r % 3) - 1, s);
         case 2: return join(f, sign, bias + int64_t(r % 9) - 4, s);
         case 3: return join(f, sign, int64_t(r % uint64_t(top)), s);
-        case 4: return r % 8 ? 0 : join(f, sign, bias + int64_t(s % 5) - 2, mix(s));
-        case 5: return join(f, sign, int64_t(r % 4), s);
+        // Products of zeros are minus zero here.
+        case 4: return r % 8 ? join(f, k == 2 ? s : k == 0, 0, 0) : join(f, sign, bias + int64_t(s % 5) - 2, mix(s));
+        case 5: return k == 2 && s >> 60 & 1 ? join(f, s, 0, 0) : join(f, sign, int64_t(r % 4), s);
         case 6: if (r % 61 == 0) return edge_float(f, s); return join(f, sign, bias + int64_t(r % 3) - 1, s);
         default: return join(f, sign, bias + (k == 2 ? int64_t(r % 30) - 14 : int64_t(r % 3) - 1), s);
     }

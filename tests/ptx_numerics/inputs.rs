@@ -111,8 +111,10 @@ impl Float {
             1 => self.join(sign, near(r), s),
             2 => self.join(sign, bias + (r % 9) as i64 - 4, s),
             3 => self.join(sign, (r % self.top() as u64) as i64, s),
-            4 if r % 8 != 0 => 0,
+            // Products of zeros are minus zero here.
+            4 if r % 8 != 0 => self.join(if k == 2 { s } else { u64::from(k == 0) }, 0, 0),
             4 => self.join(sign, bias + (s % 5) as i64 - 2, mix(s)),
+            5 if k == 2 && s >> 60 & 1 == 1 => self.join(s, 0, 0),
             5 => self.join(sign, (r % 4) as i64, s),
             6 if r % 61 == 0 => self.edge(s),
             6 => self.join(sign, near(r), s),
@@ -181,7 +183,7 @@ pub fn scalar(class: &str, i: u64, k: u64) -> u64 {
             F32.join(r >> 63, 127 + (r % 48) as i64 - 24, mix(r))
         }
         "u16" | "b16" => integer(16, i, k),
-        "u32" => integer(32, i, k),
+        "u32" | "b32" => integer(32, i, k),
         "u64" => integer(64, i, k),
         "n5" => integer(32, i, k) & 31,
         other => panic!("class {other}"),

@@ -153,7 +153,7 @@ fn half_op(op: &Op, x: [u64; 4]) -> Option<u64> {
     let get = |a, b, c| one(a, b, c).unwrap_or_default();
     let [a, b, c, _] = x.map(|v| v as u32);
     Some(u64::from(match (op.last(0).ends_with("x2"), op.parts[0]) {
-        (true, "abs" | "neg") => pairwise1(a, |a| get(a, 0, 0)),
+        (true, "abs" | "neg" | "ex2" | "tanh") => pairwise1(a, |a| get(a, 0, 0)),
         (true, "fma") => pairwise3(a, b, c, get),
         (true, _) => pairwise2(a, b, |a, b| get(a, b, 0)),
         (false, _) => u32::from(get(a as u16, b as u16, c as u16)),
@@ -324,6 +324,12 @@ fn integer_op(op: &Op, x: [u64; 4]) -> Option<u64> {
         "mad24.hi.sat.s32" => u64::from(integer::mad24_hi_sat_s32(a, b, c)),
         "add.sat.s32" => u64::from(integer::add_sat_s32(a, b)),
         "sub.sat.s32" => u64::from(integer::sub_sat_s32(a, b)),
+        "min.s16x2" | "max.s16x2" | "min.relu.s16x2" | "max.relu.s16x2" => {
+            u64::from(integer::extreme_s16x2(a, b, op.parts[0] == "max", op.has("relu")))
+        }
+        "min.u16x2" | "max.u16x2" => u64::from(integer::extreme_u16x2(a, b, op.parts[0] == "max")),
+        "min.relu.s32" | "max.relu.s32" => u64::from(integer::extreme_relu_s32(a, b, op.parts[0] == "max")),
+        "add.u16x2" | "add.s16x2" => u64::from(integer::add_16x2(a, b)),
         "sad.u32" => u64::from(integer::sad_u32(a, b, c)),
         "sad.s32" => u64::from(integer::sad_s32(a, b, c)),
         "sad.u64" => integer::sad_u64(la, lb, lc),

@@ -107,6 +107,42 @@ pub fn sub_sat_s32(a: u32, b: u32) -> u32 {
     (a as i32).saturating_sub(b as i32) as u32
 }
 
+/// `f` on both signed halves of two registers: `add.s16x2` and so on.
+#[inline]
+fn halves(a: u32, b: u32, f: impl Fn(i16, i16) -> i16) -> u32 {
+    let high = f((a >> 16) as i16, (b >> 16) as i16) as u16;
+    u32::from(high) << 16 | u32::from(f(a as i16, b as i16) as u16)
+}
+
+/// `{min,max}{.relu}.s16x2`; `.relu` makes negative results zero.
+#[inline]
+pub fn extreme_s16x2(a: u32, b: u32, max: bool, relu: bool) -> u32 {
+    let least = if relu { 0 } else { i16::MIN };
+    halves(a, b, |x, y| if max { x.max(y) } else { x.min(y) }.max(least))
+}
+
+/// `{min,max}.u16x2`.
+#[inline]
+pub fn extreme_u16x2(a: u32, b: u32, max: bool) -> u32 {
+    halves(a, b, |x, y| {
+        let (x, y) = (x as u16, y as u16);
+        if max { x.max(y) as i16 } else { x.min(y) as i16 }
+    })
+}
+
+/// `{min,max}.relu.s32`.
+#[inline]
+pub fn extreme_relu_s32(a: u32, b: u32, max: bool) -> u32 {
+    let (x, y) = (a as i32, b as i32);
+    if max { x.max(y).max(0) as u32 } else { x.min(y).max(0) as u32 }
+}
+
+/// `add.u16x2`, `add.s16x2`: wrapping.
+#[inline]
+pub fn add_16x2(a: u32, b: u32) -> u32 {
+    halves(a, b, i16::wrapping_add)
+}
+
 /// `sad`: `c + |a - b|`, wrapping.
 #[inline]
 pub fn sad_u32(a: u32, b: u32, c: u32) -> u32 {
