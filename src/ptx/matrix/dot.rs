@@ -96,7 +96,8 @@ pub fn to_f32(a: &[Term], b: &[Term], c: Term, factor_bits: u32, addend_bits: u3
             if value.abs() >= TOO_LARGE {
                 (value as f32).to_bits()
             } else {
-                round_to_f32(value, Rounding::Zero).to_bits()
+                let bits = round_to_f32(value, Rounding::Zero).to_bits();
+                if bits << 1 == 0 { 0 } else { bits }
             }
         }
     }

@@ -5,8 +5,8 @@
 //! are added to it, and C is added last, with an ordinary rounding. f64 is a chain of fused multiply-adds along k.
 //! Integers are exact; the sum wraps or, with `.satfinite`, is clamped.
 
-use super::super::scalar::convert::f16_to_f32;
-use super::super::scalar::format::{BF16, E4M3, E5M2, F16, F32, Format, TF32};
+use super::super::scalar::convert::{f16_to_f32, fp8_to_f16};
+use super::super::scalar::format::{BF16, E4M3, E5M2, F16, F32, TF32};
 use super::super::scalar::half::{Half, HalfMode};
 use super::super::scalar::{Rounding, double, single};
 use super::dot::{self, Term};
@@ -64,18 +64,26 @@ impl Element {
         }
     }
 
-    /// The format that the tensor core multiplies, and the shift that brings a register there; None for integers and
-    /// f64.
-    pub(super) const fn format(self) -> Option<(Format, u32)> {
-        Some(match self {
-            Element::F16 => (F16, 0),
-            Element::Bf16 => (BF16, 0),
+    /// Mantissa bits of the format that the tensor core multiplies.
+    const fn mantissa_bits(self) -> u32 {
+        match self {
+            Element::Bf16 => BF16.mantissa_bits,
+            // FP8 becomes f16 first, where its subnormals are normal.
+            _ => F16.mantissa_bits,
+        }
+    }
+
+    /// A factor of the tensor core; integers and f64 have none.
+    #[inline]
+    fn term(self, bits: u32) -> Term {
+        match self {
+            Element::Bf16 => Term::new(bits, BF16),
             // The 13 low bits are not read.
-            Element::Tf32 => (TF32, 13),
-            Element::E4m3 => (E4M3, 0),
-            Element::E5m2 => (E5M2, 0),
-            _ => return None,
-        })
+            Element::Tf32 => Term::new(bits >> 13, TF32),
+            Element::E4m3 => Term::new(u32::from(fp8_to_f16(bits as u8, E4M3)), F16),
+            Element::E5m2 => Term::new(u32::from(fp8_to_f16(bits as u8, E5M2)), F16),
+            _ => Term::new(bits, F16),
+        }
     }
 
     fn integer(self, bits: u32) -> i32 {
@@ -186,13 +194,12 @@ impl Mma {
             fb.each(b, |i, column, bits| set(&mut columns, column * k + i, self.b.integer(bits)));
             self.each_result(&rows, &columns, &addends, |x, y, c| self.integer(x, y, c))
         } else {
-            let (Some((af, a_shift)), Some((bf, b_shift))) = (self.a.format(), self.b.format()) else { return };
             let (mut rows, mut columns) = ([Term::default(); MOST], [Term::default(); MOST]);
             let fp8 = self.a.bits() == 8;
             let place = |i: usize| if fp8 { fp8_order(i, k) } else { i };
-            fa.each(a, |row, i, bits| set(&mut rows, row * k + place(i), Term::new(bits >> a_shift, af)));
-            fb.each(b, |i, column, bits| set(&mut columns, column * k + place(i), Term::new(bits >> b_shift, bf)));
-            let bits = af.mantissa_bits + bf.mantissa_bits;
+            fa.each(a, |row, i, bits| set(&mut rows, row * k + place(i), self.a.term(bits)));
+            fb.each(b, |i, column, bits| set(&mut columns, column * k + place(i), self.b.term(bits)));
+            let bits = self.a.mantissa_bits() + self.b.mantissa_bits();
             let group = if fp8 { k / 2 } else { group };
             self.each_result(&rows, &columns, &addends, |x, y, c| self.float(x, y, c, group, bits, fp8))
         };
