@@ -125,10 +125,21 @@ impl Fragment {
     /// Row and column of one part (from the low bits up) of one register of a lane.
     #[inline]
     pub fn position(&self, register: u32, part: u32, lane: u32) -> (u32, u32) {
-        let element = register * self.parts() + part;
+        let (tile, first) = self.tile(register);
+        self.place(tile, first + part % self.parts(), lane)
+    }
+
+    /// Origin of the tile of a register, and the place of its first part among a lane's elements there.
+    #[inline]
+    fn tile(&self, register: u32) -> ((u32, u32), u32) {
+        let element = (register % 32) * self.parts();
         let (row, column) = self.tiles[(element / self.span) as usize % MOST_TILES];
-        let (row, column) = (u32::from(row), u32::from(column));
-        let (group, along) = (lane / 4, lane % 4 * self.span + element % self.span);
+        ((u32::from(row), u32::from(column)), element % self.span)
+    }
+
+    #[inline]
+    fn place(&self, (row, column): (u32, u32), element: u32, lane: u32) -> (u32, u32) {
+        let (group, along) = (lane / 4 % 8, lane % 4 * self.span + element);
         if self.by_column { (row + along, column + group) } else { (row + group, column + along) }
     }
 
@@ -144,14 +155,25 @@ impl Fragment {
 
     /// Calls `f` with row, column and the bits of every element of at most 32 bits. Missing registers are zero.
     #[inline]
-    pub(super) fn each(&self, registers: &[[u32; 32]], mut f: impl FnMut(usize, usize, u32)) {
-        let mask = if self.element_bits >= 32 { u32::MAX } else { (1 << self.element_bits) - 1 };
-        for register in 0..self.registers() {
-            let Some(words) = registers.get(register as usize) else { return };
+    pub(super) fn each(&self, registers: &[[u32; 32]], f: impl FnMut(usize, usize, u32)) {
+        match self.parts() {
+            1 => self.each_of::<1>(registers, f),
+            2 => self.each_of::<2>(registers, f),
+            4 => self.each_of::<4>(registers, f),
+            _ => self.each_of::<8>(registers, f),
+        }
+    }
+
+    /// `each` for `P` elements in a register.
+    #[inline]
+    fn each_of<const P: u32>(&self, registers: &[[u32; 32]], mut f: impl FnMut(usize, usize, u32)) {
+        let bits = 32 / P;
+        for (register, words) in (0..self.registers()).zip(registers) {
+            let (tile, first) = self.tile(register);
             for (lane, &word) in words.iter().enumerate() {
-                for part in 0..self.parts() {
-                    let (row, column) = self.position(register, part, lane as u32);
-                    f(row as usize, column as usize, word >> (part * self.element_bits) & mask);
+                for part in 0..P {
+                    let (row, column) = self.place(tile, first + part, lane as u32);
+                    f(row as usize, column as usize, word >> (part * bits) & (u32::MAX >> (32 - bits)));
                 }
             }
         }
@@ -173,9 +195,10 @@ impl Fragment {
     #[inline]
     pub(super) fn fill(&self, registers: &mut [[u32; 32]], f: impl Fn(usize, usize) -> u32) {
         for (register, words) in (0..self.registers()).zip(registers) {
+            let (tile, first) = self.tile(register);
             for (lane, word) in words.iter_mut().enumerate() {
                 *word = (0..self.parts()).fold(0, |sum, part| {
-                    let (row, column) = self.position(register, part, lane as u32);
+                    let (row, column) = self.place(tile, first + part, lane as u32);
                     sum | f(row as usize, column as usize) << (part * self.element_bits)
                 });
             }

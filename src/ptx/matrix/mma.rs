@@ -6,10 +6,10 @@
 //! Integers are exact; the sum wraps or, with `.satfinite`, is clamped.
 
 use super::super::scalar::convert::{f16_to_f32, fp8_to_f16};
-use super::super::scalar::format::{BF16, E4M3, E5M2, F16, F32, TF32};
+use super::super::scalar::format::{E4M3, E5M2};
 use super::super::scalar::half::{Half, HalfMode};
 use super::super::scalar::{Rounding, double, single};
-use super::dot::{self, Term};
+use super::dot::{self, Factors, Slice};
 use super::fragment::Fragment;
 use super::{Register, Register64};
 
@@ -64,33 +64,34 @@ impl Element {
         }
     }
 
-    /// Mantissa bits of the format that the tensor core multiplies.
-    const fn mantissa_bits(self) -> u32 {
-        match self {
-            Element::Bf16 => BF16.mantissa_bits,
-            // FP8 becomes f16 first, where its subnormals are normal.
-            _ => F16.mantissa_bits,
-        }
-    }
-
-    /// A factor of the tensor core; integers and f64 have none.
+    /// A factor of the tensor core as f32 bits; integers and f64 have none.
     #[inline]
-    fn term(self, bits: u32) -> Term {
+    fn factor(self, bits: u32) -> u32 {
         match self {
-            Element::Bf16 => Term::new(bits, BF16),
+            Element::Bf16 => bits << 16,
             // The 13 low bits are not read.
-            Element::Tf32 => Term::new(bits >> 13, TF32),
-            Element::E4m3 => Term::new(u32::from(fp8_to_f16(bits as u8, E4M3)), F16),
-            Element::E5m2 => Term::new(u32::from(fp8_to_f16(bits as u8, E5M2)), F16),
-            _ => Term::new(bits, F16),
+            Element::Tf32 => bits & 0xffff_e000,
+            Element::E4m3 => f16_to_f32(fp8_to_f16(bits as u8, E4M3)),
+            Element::E5m2 => f16_to_f32(fp8_to_f16(bits as u8, E5M2)),
+            _ => f16_to_f32(bits as u16),
         }
     }
 
-    fn integer(self, bits: u32) -> i32 {
+    /// Exponent of the least normal number of the format that the tensor core multiplies: FP8 becomes f16 first, where
+    /// its subnormals are normal.
+    const fn least_exponent(self) -> i16 {
         match self {
-            Element::S8 => i32::from(bits as u8 as i8),
-            Element::S4 => ((bits << 28) as i32) >> 28,
-            _ => bits as i32,
+            Element::Bf16 | Element::Tf32 => -126,
+            _ => -14,
+        }
+    }
+
+    #[inline]
+    fn integer(self, bits: u32) -> i16 {
+        match self {
+            Element::S8 => i16::from(bits as u8 as i8),
+            Element::S4 => (((bits << 28) as i32) >> 28) as i16,
+            _ => bits as i16,
         }
     }
 }
@@ -117,6 +118,8 @@ impl Accumulator {
 
 /// Elements of the largest operand.
 const MOST: usize = 1024;
+/// Elements of the largest floating-point operand.
+const MOST_FLOATS: usize = 512;
 /// Elements of the largest result.
 const MOST_RESULTS: usize = 256;
 
@@ -189,58 +192,58 @@ impl Mma {
         let mut addends = [0u32; MOST_RESULTS];
         fc.each(c, |row, column, bits| set(&mut addends, row * n + column, bits));
         let results = if self.c == Accumulator::S32 {
-            let (mut rows, mut columns) = ([0i32; MOST], [0i32; MOST]);
+            let (mut rows, mut columns) = ([0i16; MOST], [0i16; MOST]);
             fa.each(a, |row, i, bits| set(&mut rows, row * k + i, self.a.integer(bits)));
             fb.each(b, |i, column, bits| set(&mut columns, column * k + i, self.b.integer(bits)));
-            self.each_result(&rows, &columns, &addends, |x, y, c| self.integer(x, y, c))
+            self.each_result(&addends, |row, column, c| {
+                match (rows.get(row..row + k), columns.get(column..column + k)) {
+                    (Some(x), Some(y)) => self.integer(x, y, c),
+                    _ => 0,
+                }
+            })
         } else {
-            let (mut rows, mut columns) = ([Term::default(); MOST], [Term::default(); MOST]);
             let fp8 = self.a.bits() == 8;
             let place = |i: usize| if fp8 { fp8_order(i, k) } else { i };
-            fa.each(a, |row, i, bits| set(&mut rows, row * k + place(i), self.a.term(bits)));
-            fb.each(b, |i, column, bits| set(&mut columns, column * k + place(i), self.b.term(bits)));
-            let bits = self.a.mantissa_bits() + self.b.mantissa_bits();
+            let (mut rows, mut columns) = (Factors::<MOST_FLOATS>::new(), Factors::<MOST_FLOATS>::new());
+            let (least_a, least_b) = (self.a.least_exponent(), self.b.least_exponent());
+            fa.each(a, |row, i, bits| rows.set(row * k + place(i), self.a.factor(bits), least_a));
+            fb.each(b, |i, column, bits| columns.set(column * k + place(i), self.b.factor(bits), least_b));
             let group = if fp8 { k / 2 } else { group };
-            self.each_result(&rows, &columns, &addends, |x, y, c| self.float(x, y, c, group, bits, fp8))
+            self.each_result(&addends, |row, column, c| {
+                self.float(rows.slice(row, k), columns.slice(column, k), c, group, fp8)
+            })
         };
         fd.fill(d, |row, column| results.get(row * n + column).copied().unwrap_or(0));
     }
 
+    /// Calls `f` with the places of the first factors of row and column, and the addend, for every result.
     #[inline]
-    fn each_result<T>(
-        &self,
-        rows: &[T],
-        columns: &[T],
-        addends: &[u32; MOST_RESULTS],
-        f: impl Fn(&[T], &[T], u32) -> u32,
-    ) -> [u32; MOST_RESULTS] {
+    fn each_result(&self, addends: &[u32; MOST_RESULTS], f: impl Fn(usize, usize, u32) -> u32) -> [u32; MOST_RESULTS] {
         let (n, k) = (self.n as usize, self.k as usize);
         let mut results = [0; MOST_RESULTS];
         for (index, (result, &addend)) in results.iter_mut().zip(addends).take(self.m as usize * n).enumerate() {
-            let (row, column) = (index / n * k, index % n * k);
-            if let (Some(x), Some(y)) = (rows.get(row..row + k), columns.get(column..column + k)) {
-                *result = f(x, y, addend);
-            }
+            *result = f(index / n * k, index % n * k, addend);
         }
         results
     }
 
-    fn integer(&self, a: &[i32], b: &[i32], c: u32) -> u32 {
-        let products: i64 = a.iter().zip(b).map(|(x, y)| i64::from(x * y)).sum();
-        let sum = products + i64::from(c as i32);
-        (if self.saturate { sum.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) } else { sum }) as u32
+    #[inline]
+    fn integer(&self, a: &[i16], b: &[i16], c: u32) -> u32 {
+        // At most 64 products of 8 bits each.
+        let products: i32 = a.iter().zip(b).map(|(&x, &y)| i32::from(x) * i32::from(y)).sum();
+        if self.saturate { (c as i32).saturating_add(products) as u32 } else { c.wrapping_add(products as u32) }
     }
 
     #[inline]
-    fn float(&self, a: &[Term], b: &[Term], c: u32, group: usize, bits: u32, fp8: bool) -> u32 {
-        let groups = || a.chunks(group).zip(b.chunks(group));
+    fn float(&self, a: Slice, b: Slice, c: u32, group: usize, fp8: bool) -> u32 {
+        let groups = || a.groups(group).zip(b.groups(group));
         if self.d == Accumulator::F32 || self.c == Accumulator::F32 {
             let first = match (fp8, self.c) {
                 (true, _) => 0,
                 (_, Accumulator::F16) => f16_to_f32(c as u16),
                 _ => c,
             };
-            let sum = groups().fold(first, |sum, (x, y)| dot::to_f32(x, y, Term::new(sum, F32), bits, 23));
+            let sum = groups().fold(first, |sum, (x, y)| dot::to_f32(x, y, sum));
             match (fp8, self.d) {
                 (true, _) => single::add_rn(sum, c),
                 (_, Accumulator::F16) => u32::from(Half::F16.from_f32(sum)),
@@ -248,7 +251,7 @@ impl Mma {
             }
         } else {
             let first = if fp8 { 0 } else { c as u16 };
-            let sum = groups().fold(first, |sum, (x, y)| dot::to_f16(x, y, Term::new(u32::from(sum), F16), bits, 10));
+            let sum = groups().fold(first, |sum, (x, y)| dot::to_f16(x, y, f16_to_f32(sum)));
             u32::from(if fp8 { Half::F16.add(sum, c as u16, HalfMode::default()) } else { sum })
         }
     }

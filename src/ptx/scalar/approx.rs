@@ -57,11 +57,14 @@ fn input(bits: u32, ftz: bool) -> f64 {
     wide(if ftz { flush(bits) } else { bits })
 }
 
-/// Nearest integer of |x| < 2^51, without a library call.
+/// 1.5 * 2^52: adding it to a number below 2^51 rounds that to an integer, which then stands in the low bits.
+const SHIFT: f64 = 6_755_399_441_055_744.0;
+
+/// The greatest integer not above x, for 0 <= x < 2^51, without a library call.
 #[inline]
-fn nearest(x: f64) -> f64 {
-    const SHIFT: f64 = 6_755_399_441_055_744.0;
-    (x + SHIFT) - SHIFT
+fn whole(x: f64) -> f64 {
+    let nearest = (x + SHIFT) - SHIFT;
+    nearest - if nearest > x { 1.0 } else { 0.0 }
 }
 
 /// Horner's rule; coefficients from the highest power down.
@@ -73,8 +76,8 @@ fn polynomial<const N: usize>(x: f64, coefficients: [f64; N]) -> f64 {
 /// 2^x for |x| <= 1000, relative error below 1e-13: Taylor's series of e^(r ln 2), |r| <= 1/2.
 #[inline]
 fn exp2(x: f64) -> f64 {
-    let whole = nearest(x);
-    let t = (x - whole) * std::f64::consts::LN_2;
+    let shifted = x + SHIFT;
+    let t = (x - (shifted - SHIFT)) * std::f64::consts::LN_2;
     let series = polynomial(
         t,
         [
@@ -92,7 +95,7 @@ fn exp2(x: f64) -> f64 {
             1.0,
         ],
     );
-    series * f64::from_bits(((whole as i64 + 1023) as u64) << 52)
+    series * f64::from_bits(shifted.to_bits().wrapping_add(1023) << 52)
 }
 
 /// log2 of a positive normal double: exponent plus the series of the inverse hyperbolic tangent.
@@ -100,15 +103,17 @@ fn exp2(x: f64) -> f64 {
 fn log2(x: f64) -> f64 {
     // Mantissas from sqrt(2) up count to the next exponent, so that the argument stays near 1.
     let bits = x.to_bits().wrapping_add(0x000f_ffff_ffff_ffff - 0x0006_a09e_667f_3bcc);
-    let exponent = (bits >> 52) as i64 - 1023;
-    let mantissa = f64::from_bits(x.to_bits().wrapping_sub((exponent << 52) as u64));
+    let field = bits >> 52;
+    let mantissa = f64::from_bits(x.to_bits().wrapping_sub(field.wrapping_sub(1023) << 52));
+    // 2^52 with the field in its low bits.
+    let exponent = f64::from_bits(0x4330_0000_0000_0000 | field) - 4_503_599_627_371_519.0;
     let s = (mantissa - 1.0) / (mantissa + 1.0);
     let q = s * s;
     let series = polynomial(
         q,
         [1.0 / 17.0, 1.0 / 15.0, 1.0 / 13.0, 1.0 / 11.0, 1.0 / 9.0, 1.0 / 7.0, 1.0 / 5.0, 1.0 / 3.0, 1.0],
     );
-    exponent as f64 + 2.0 * std::f64::consts::LOG2_E * s * series
+    exponent + 2.0 * std::f64::consts::LOG2_E * s * series
 }
 
 /// sin(2 pi r) for 0 <= r <= 1/8 turn.
@@ -140,7 +145,8 @@ fn cos_octant(r: f64) -> f64 {
 /// sin(2 pi r) for 0 <= r <= 1/4 turn.
 #[inline]
 fn sin_quadrant(r: f64) -> f64 {
-    if r <= 0.125 { sin_octant(r) } else { cos_octant(0.25 - r) }
+    let (sin, cos) = (sin_octant(r), cos_octant(0.25 - r));
+    if r <= 0.125 { sin } else { cos }
 }
 
 /// `ex2.approx{.ftz}.f32`.
@@ -188,34 +194,37 @@ pub fn rsqrt(a: u32, ftz: bool) -> u32 {
 
 /// The argument of sine and cosine: quadrant and fraction of the magnitude in turns. The hardware first multiplies by
 /// 1/(2 pi) in f32, towards zero, and then keeps 25 bits behind the point; for large and for tiny arguments these two
-/// steps, not the table, decide the result. None for NaN and infinity.
+/// steps, not the table, decide the result. The fraction of NaN and infinity is NaN.
 #[inline]
-fn quadrant(a: u32, ftz: bool) -> Option<(i64, f64)> {
+fn quadrant(a: u32, ftz: bool) -> (f64, f64) {
     const INVERSE_TURN: u32 = 0x3e22_f983;
     const UNIT: f64 = 33_554_432.0;
     let turns = wide(mul(a, INVERSE_TURN, Mode { rounding: Rounding::Zero, ftz, sat: false })).abs();
-    if !turns.is_finite() {
-        return None;
-    }
     // f32 from 2^24 on holds whole turns only.
-    let units = if turns < 16_777_216.0 { (turns * UNIT) as i64 & 0x1ff_ffff } else { 0 };
-    Some((units >> 23, (units & 0x7f_ffff) as f64 / UNIT))
+    let units = whole(if turns < 16_777_216.0 { turns * UNIT } else { 0.0 });
+    let units = units - whole(units / UNIT) * UNIT;
+    let quadrant = whole(units / (UNIT / 4.0));
+    let nan = turns.is_finite().then_some(0.0).unwrap_or(f64::NAN);
+    (quadrant, (units - quadrant * (UNIT / 4.0)) / UNIT + nan)
 }
 
 /// `sin.approx{.ftz}.f32`.
 #[inline]
 pub fn sin(a: u32, ftz: bool) -> u32 {
-    let Some((quadrant, rest)) = quadrant(a, ftz) else { return F32_NAN };
-    let value = if quadrant & 1 == 0 { sin_quadrant(rest) } else { sin_quadrant(0.25 - rest) };
-    narrow(if quadrant & 2 == 0 { value } else { -value }, ftz) ^ (a & 0x8000_0000)
+    let (quadrant, rest) = quadrant(a, ftz);
+    let odd = quadrant == 1.0 || quadrant == 3.0;
+    let value = sin_quadrant(if odd { 0.25 - rest } else { rest });
+    let sign = if value.is_nan() { 0 } else { a & 0x8000_0000 };
+    narrow(if quadrant >= 2.0 { -value } else { value }, ftz) ^ sign
 }
 
 /// `cos.approx{.ftz}.f32`.
 #[inline]
 pub fn cos(a: u32, ftz: bool) -> u32 {
-    let Some((quadrant, rest)) = quadrant(a, ftz) else { return F32_NAN };
-    let value = if quadrant & 1 == 0 { sin_quadrant(0.25 - rest) } else { sin_quadrant(rest) };
-    narrow(if quadrant == 0 || quadrant == 3 { value } else { -value }, ftz)
+    let (quadrant, rest) = quadrant(a, ftz);
+    let odd = quadrant == 1.0 || quadrant == 3.0;
+    let value = sin_quadrant(if odd { rest } else { 0.25 - rest });
+    narrow(if quadrant == 1.0 || quadrant == 2.0 { -value } else { value }, ftz)
 }
 
 /// `tanh.approx.f32`.

@@ -1,7 +1,6 @@
 //! `set` and `setp`: comparisons with their unordered variants, `testp`, and `min`/`max`.
 
 use super::convert::F32_NAN;
-use super::double::F64_NAN;
 use super::single::flush;
 
 /// A comparison of `set`, `setp`, `slct`. `lo ls hi hs` are `Lt Le Gt Ge` on unsigned values.
@@ -157,29 +156,28 @@ pub struct Extreme {
     pub ftz: bool,
 }
 
-/// Selects on sign-magnitude patterns of `width` bits, so that -0 < +0 and no rounding is involved.
+/// On f32 patterns as numbers in order, so that -0 < +0 and no arithmetic is involved. `infinity` is that of the format,
+/// which may be a 16-bit one moved to the upper half.
 #[inline]
-fn extreme_bits(a: u64, b: u64, sign: u64, infinity: u64, canonical: u64, how: Extreme) -> u64 {
-    let (am, bm) = (a & (sign - 1), b & (sign - 1));
-    let (a_nan, b_nan) = (am > infinity, bm > infinity);
-    if (a_nan && b_nan) || (how.nan && (a_nan || b_nan)) {
-        return canonical;
-    }
-    let flip = if how.xorsign_abs { (a ^ b) & sign } else { 0 };
-    let (x, y) = if how.xorsign_abs { (am, bm) } else { (a, b) };
-    let rank = |bits: u64| {
-        let magnitude = (bits & (sign - 1)) as i64;
-        if bits & sign != 0 { -1 - magnitude } else { magnitude }
-    };
-    let first = b_nan || (!a_nan && if how.max { rank(x) >= rank(y) } else { rank(x) <= rank(y) });
-    (if first { x } else { y }) | flip
+fn extreme_bits(a: u32, b: u32, infinity: u32, how: Extreme) -> u32 {
+    const SIGN: u32 = 0x8000_0000;
+    let (a_nan, b_nan) = (a & !SIGN > infinity, b & !SIGN > infinity);
+    let (x, y) = if how.xorsign_abs { (a & !SIGN, b & !SIGN) } else { (a, b) };
+    // Negative patterns fall as magnitudes rise.
+    let rank = |bits: u32| bits as i32 ^ ((bits as i32 >> 31) & 0x7fff_ffff);
+    let x_first = if how.max { rank(x) >= rank(y) } else { rank(x) <= rank(y) };
+    let x_wins = b_nan | (!a_nan & x_first);
+    let flip = if how.xorsign_abs { (a ^ b) & SIGN } else { 0 };
+    let both = a_nan & b_nan;
+    let nan = if how.nan { a_nan | b_nan } else { both };
+    if nan { F32_NAN } else { (if x_wins { x } else { y }) | flip }
 }
 
 /// `{min,max}{.ftz}{.NaN}{.xorsign.abs}.f32`.
 #[inline]
 pub fn extreme_f32(a: u32, b: u32, how: Extreme) -> u32 {
     let (a, b) = if how.ftz { (flush(a), flush(b)) } else { (a, b) };
-    extreme_bits(u64::from(a), u64::from(b), 1 << 31, 0x7f80_0000, u64::from(F32_NAN), how) as u32
+    extreme_bits(a, b, 0x7f80_0000, how)
 }
 
 /// `{min,max}.f32 d, a, b, c` (sm_100): folded from the left; it only exists with the modifiers of the pair.
@@ -191,14 +189,20 @@ pub fn extreme3_f32(a: u32, b: u32, c: u32, how: Extreme) -> u32 {
 /// `{min,max}.f64`. Of two NaNs the second passes.
 #[inline]
 pub fn extreme_f64(a: u64, b: u64, max: bool) -> u64 {
-    if f64::from_bits(a).is_nan() && f64::from_bits(b).is_nan() {
-        return super::double::quiet(b);
+    let (x, y) = (f64::from_bits(a), f64::from_bits(b));
+    let rank = |bits: u64| bits as i64 ^ ((bits as i64 >> 63) & i64::MAX);
+    match (x.is_nan(), y.is_nan()) {
+        (_, true) if x.is_nan() => super::double::quiet(b),
+        (true, _) => b,
+        (_, true) => a,
+        _ if (rank(a) >= rank(b)) == max => a,
+        _ => b,
     }
-    extreme_bits(a, b, 1 << 63, 0x7ff0_0000_0000_0000, F64_NAN, Extreme { max, ..Extreme::default() })
 }
 
 /// `{min,max}{.ftz}{.NaN}{.xorsign.abs}` on f16 (`infinity` 0x7c00) or bf16 (0x7f80) bits.
 #[inline]
 pub(super) fn extreme_half(a: u16, b: u16, infinity: u16, how: Extreme) -> u16 {
-    extreme_bits(u64::from(a), u64::from(b), 1 << 15, u64::from(infinity), 0x7fff, how) as u16
+    let upper = |bits: u16| u32::from(bits) << 16;
+    (extreme_bits(upper(a), upper(b), upper(infinity) | 0xffff, how) >> 16) as u16
 }

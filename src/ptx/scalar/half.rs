@@ -1,8 +1,9 @@
 //! f16 and bf16 arithmetic, each result rounded once, and the packed x2 forms.
 //!
-//! Sums, products and fused products of two 11-bit (8-bit) numbers are formed in f64 rounded to odd (see `single`): a
-//! product is exact there, and a sum keeps its lost tail in the lowest bit, so the one rounding to the small format is
-//! that of the exact result. Going through f32 would round twice in `fma`.
+//! f16: a product (22 bits) is exact in f32, a sum there is rounded to odd: the nearest sum is moved to its odd neighbour
+//! on the side of the error, so that the lowest bit remembers a lost tail (see `single`). 24 bits are more than two
+//! beyond the 11 of f16, so the one rounding that follows is that of the exact result; rounding the f32 sum of `fma`
+//! plainly would round twice. bf16 has the exponents of f32: there the same is done in f64.
 
 use super::compare::{Comparison, Extreme, extreme_half};
 use super::convert::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_bf16_rounding, f32_to_f16, f32_to_f16_rounding};
@@ -46,10 +47,10 @@ impl Half {
 
     /// Magnitudes below this are flushed: those that, rounded as if exponents had no end, stay below the least normal
     /// number (see `single`).
-    const fn tiny(self) -> f64 {
+    const fn tiny(self) -> f32 {
         let (least, units) = match self {
             Half::F16 => (6.103_515_625e-5, 4096.0),
-            Half::Bf16 => (f32::MIN_POSITIVE as f64, 512.0),
+            Half::Bf16 => (f32::MIN_POSITIVE, 512.0),
         };
         least - least / units
     }
@@ -96,17 +97,11 @@ impl Half {
         if ftz && bits & self.infinity() == 0 { bits & 0x8000 } else { bits }
     }
 
-    /// Nearest even from a double that is exact or rounded to odd. It passes through f32 rounded to odd, which still
-    /// has more than two bits beyond either format.
+    /// From an f32 that is exact or rounded to odd.
     #[inline]
-    fn from_odd(self, value: f64) -> u16 {
-        self.from_f32(odd_f32(value))
-    }
-
-    #[inline]
-    fn finish(self, value: f64, mode: HalfMode) -> u16 {
-        let tiny = mode.ftz && value.abs() < self.tiny();
-        let bits = if tiny { u16::from(value.is_sign_negative()) << 15 } else { self.from_odd(value) };
+    fn finish(self, odd: u32, mode: HalfMode) -> u16 {
+        let tiny = mode.ftz && f32::from_bits(odd).abs() < self.tiny();
+        let bits = if tiny { (odd >> 16) as u16 & 0x8000 } else { self.from_f32(odd) };
         if mode.sat {
             if self.is_nan(bits) || bits & 0x8000 != 0 { 0 } else { bits.min(self.one()) }
         } else if mode.relu && bits & 0x8000 != 0 && !self.is_nan(bits) {
@@ -117,13 +112,14 @@ impl Half {
     }
 
     #[inline]
-    fn input(self, bits: u16, mode: HalfMode) -> f64 {
-        self.to_f64(self.flush(bits, mode.ftz))
+    fn input(self, bits: u16, mode: HalfMode) -> f32 {
+        f32::from_bits(self.to_f32(self.flush(bits, mode.ftz)))
     }
 
     #[inline]
     pub fn add(self, a: u16, b: u16, mode: HalfMode) -> u16 {
-        self.finish(add_odd(self.input(a, mode), self.input(b, mode)), mode)
+        // A sum of two numbers with 11 bits that is rounded to 24 and then to 11 is rounded as if once: 24 >= 2 * 11 + 2.
+        self.finish((self.input(a, mode) + self.input(b, mode)).to_bits(), mode)
     }
 
     #[inline]
@@ -133,13 +129,22 @@ impl Half {
 
     #[inline]
     pub fn mul(self, a: u16, b: u16, mode: HalfMode) -> u16 {
-        self.finish(self.input(a, mode) * self.input(b, mode), mode)
+        let (x, y) = (self.input(a, mode), self.input(b, mode));
+        let odd = match self {
+            Half::F16 => (x * y).to_bits(),
+            Half::Bf16 => odd_f32(f64::from(x) * f64::from(y)),
+        };
+        self.finish(odd, mode)
     }
 
     #[inline]
     pub fn fma(self, a: u16, b: u16, c: u16, mode: HalfMode) -> u16 {
-        let product = self.input(a, mode) * self.input(b, mode);
-        self.finish(add_odd(product, self.input(c, mode)), mode)
+        let (x, y, z) = (self.input(a, mode), self.input(b, mode), self.input(c, mode));
+        let odd = match self {
+            Half::F16 => add_odd_f32(x * y, z),
+            Half::Bf16 => odd_f32(add_odd(f64::from(x) * f64::from(y), f64::from(z))),
+        };
+        self.finish(odd, mode)
     }
 
     #[inline]
@@ -194,6 +199,19 @@ impl Half {
             Half::Bf16 => f32_to_bf16_rounding(rounded, Rounding::Zero),
         }
     }
+}
+
+/// `x + y` rounded to odd in f32, without overflow or underflow: `single::add_odd` one size smaller.
+#[inline]
+fn add_odd_f32(x: f32, y: f32) -> u32 {
+    let sum = x + y;
+    let virtual_y = sum - x;
+    let error = (x - (sum - virtual_y)) + (y - virtual_y);
+    let bits = sum.to_bits();
+    let inexact = (error > 0.0) | (error < 0.0);
+    let away = (error > 0.0) == (sum > 0.0);
+    let odd = if away { bits.wrapping_add(1) } else { bits.wrapping_sub(1) };
+    if inexact & (bits & 1 == 0) { odd } else { bits }
 }
 
 /// A double rounded to odd in single precision; NaN and infinities pass.

@@ -128,6 +128,34 @@ pub fn fma_rn(a: u32, b: u32, c: u32) -> u32 {
     fma(a, b, c, Mode::RN)
 }
 
+/// `fma.rn.f32` of a whole warp. Nearly always the f64 sum rounds to f32 as the exact one does; a warp in which some sum
+/// lies halfway between two f32, or among subnormal ones, is done again with the sums rounded to odd.
+#[inline]
+pub fn fma_rn_lanes(a: &[u32; 32], b: &[u32; 32], c: &[u32; 32], d: &mut [u32; 32]) {
+    const DROPPED: u64 = 0x1fff_ffff;
+    const HALFWAY: u64 = 0x1000_0000;
+    // Bits of 2^-126 as a double, less one.
+    const SUBNORMAL: u64 = 0x380f_ffff_ffff_ffff;
+    let mut doubtful = 0u64;
+    let mut results = [0; 32];
+    for lane in 0..32 {
+        let wide = |bits: u32| f64::from(f32::from_bits(bits));
+        let sum = wide(a[lane]) * wide(b[lane]) + wide(c[lane]);
+        let bits = sum.to_bits();
+        // Each difference borrows from bit 63 in the doubtful case alone; zero is not one of them.
+        let halfway = ((bits & DROPPED) ^ HALFWAY).wrapping_sub(1);
+        let tiny = ((bits & (u64::MAX >> 1)).wrapping_sub(1) & (u64::MAX >> 1)).wrapping_sub(SUBNORMAL);
+        doubtful |= halfway | tiny;
+        results[lane] = finish(sum as f32, Mode::RN);
+    }
+    if doubtful >> 63 != 0 {
+        for lane in 0..32 {
+            results[lane] = fma_rn(a[lane], b[lane], c[lane]);
+        }
+    }
+    *d = results;
+}
+
 /// `add.rn.f32` by the CPU's own addition.
 #[inline]
 pub fn add_rn(a: u32, b: u32) -> u32 {
