@@ -3,6 +3,7 @@ mod decode;
 mod error;
 mod lex;
 mod machine;
+pub mod matrix;
 mod parse;
 pub mod scalar;
 pub use decode::classify::Class;

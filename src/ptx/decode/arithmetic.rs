@@ -306,10 +306,11 @@ impl<'a> Decoder<'a> {
             }
             _ => {
                 let (Some(d), Some(a), Some(b)) = (m.ty(), m.ty(), m.ty()) else { return Ok(false) };
-                if a != b || d.bytes() != 4 {
+                // The sum takes both operands as one type.
+                if d.bytes() != 4 || a.bytes() != 4 || b.bytes() != 4 || (a != b && m.whole.contains(".add")) {
                     return Ok(false);
                 }
-                Scalar::Vabsdiff4 { signed: a.is_signed(), add: m.flag("add") }
+                Scalar::Vabsdiff4 { signed: [d, a, b].map(Type::is_signed), add: m.flag("add") }
             }
         };
         self.three(i, what, U32, [U32, U32, U32])

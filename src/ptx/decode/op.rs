@@ -305,7 +305,7 @@ pub(crate) enum Scalar {
     Szext { signed: bool, wrap: bool },
     Fns,
     SlctF,
-    Vabsdiff4 { signed: bool, add: bool },
+    Vabsdiff4 { signed: [bool; 3], add: bool },
     /// Gives 1 or 0.
     Compare(Comparison, Compared),
     TestF(Property),

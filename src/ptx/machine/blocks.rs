@@ -37,7 +37,7 @@ impl Resident {
         let warps = ctx.threads.div_ceil(32);
         Resident {
             block: 0,
-            warps: (0..warps).map(|n| Warp::new(ctx.program, n)).collect(),
+            warps: (0..warps).map(|n| warp(ctx, n)).collect(),
             shared: vec![0; ctx.shared_bytes as usize / 4 + 40],
             barriers: vec![Barrier::default(); 16],
             shadow: BlockState::default(),
@@ -67,7 +67,15 @@ impl Resident {
             w.reset(lanes, frame);
             w.clock = 0;
             w.groups[0].pc = ctx.program.functions.first().map_or(0, |f| f.entry);
-            fill(ctx, w, block);
+            let index = ctx.block_index(block);
+            for (register, axis, wide) in &ctx.block_registers {
+                let value = index[usize::from(*axis)];
+                if *wide {
+                    w.q[usize::from(*register)] = [u64::from(value); 32];
+                } else {
+                    w.r[usize::from(*register)] = [value; 32];
+                }
+            }
         }
         if check {
             self.swap(ctx);
@@ -179,19 +187,31 @@ impl Resident {
     }
 }
 
-/// Registers that hold constants and special values.
-fn fill(ctx: &Context, w: &mut Warp, block: u64) {
+/// A warp with the registers that hold constants and special values.
+fn warp(ctx: &Context, index: u32) -> Warp {
     let program = ctx.program;
-    let index = ctx.block_index(block);
+    let mut w = Warp::new(program, index);
     for (register, value) in &program.values32 {
-        w.r[usize::from(*register)] = row(ctx, w.index, index, *value).map(|v| v as u32);
+        w.first_r[usize::from(*register)] = row(ctx, index, *value).map(|v| v as u32);
     }
     for (register, value) in &program.values64 {
-        w.q[usize::from(*register)] = row(ctx, w.index, index, *value);
+        w.first_q[usize::from(*register)] = row(ctx, index, *value);
     }
+    w
 }
 
-fn row(ctx: &Context, warp: u32, block: [u32; 3], value: Value) -> [u64; 32] {
+/// Registers that hold the block index: register, axis, 64-bit.
+pub(crate) fn block_registers(program: &crate::ptx::decode::program::Program) -> Vec<(u16, u8, bool)> {
+    let axis = |value: &Value| match value {
+        Value::Special(Special::Ctaid(axis)) => Some(*axis),
+        _ => None,
+    };
+    let narrow = program.values32.iter().filter_map(|(r, v)| axis(v).map(|a| (*r, a, false)));
+    let wide = program.values64.iter().filter_map(|(r, v)| axis(v).map(|a| (*r, a, true)));
+    narrow.chain(wide).collect()
+}
+
+fn row(ctx: &Context, warp: u32, value: Value) -> [u64; 32] {
     let special = match value {
         Value::Bits(bits) => return [bits; 32],
         Value::Variable(index, offset) => {
@@ -210,7 +230,6 @@ fn row(ctx: &Context, warp: u32, block: [u32; 3], value: Value) -> [u64; 32] {
         *out = u64::from(match special {
             Special::Tid(axis) => thread[usize::from(axis)],
             Special::Ntid(axis) => ctx.launch.block[usize::from(axis)],
-            Special::Ctaid(axis) => block[usize::from(axis)],
             Special::Nctaid(axis) => ctx.launch.grid[usize::from(axis)],
             Special::Lane => lane as u32,
             Special::Warp => warp,
@@ -222,7 +241,8 @@ fn row(ctx: &Context, warp: u32, block: [u32; 3], value: Value) -> [u64; 32] {
             Special::MaskGe => !(bit - 1),
             Special::DynamicShared => ctx.launch.dynamic_shared,
             Special::TotalShared => ctx.shared_bytes,
-            Special::Zero => 0,
+            // Set when a block begins.
+            Special::Ctaid(_) | Special::Zero => 0,
         });
     }
     out

@@ -67,12 +67,12 @@ pub(crate) struct Context<'a> {
     pub launch: &'a Launch,
     pub options: &'a Options,
     pub params: &'a [u8],
-    /// Values of constant registers, resolved.
     pub shared: Vec<u32>,
     pub shared_bytes: u32,
     /// Where the dynamic part begins.
     pub dynamic_offset: u32,
     pub hints: Vec<u32>,
+    pub block_registers: Vec<(u16, u8, bool)>,
     pub block: u64,
     pub threads: u32,
     pub findings: Findings,

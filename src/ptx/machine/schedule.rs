@@ -79,6 +79,7 @@ impl Job<'_> {
             shared_bytes: self.shared,
             dynamic_offset: self.shared - self.launch.dynamic_shared,
             hints: vec![0; self.program.code.len()],
+            block_registers: super::blocks::block_registers(self.program),
             block: 0,
             threads: self.launch.block.iter().product(),
             findings: Findings::default(),

@@ -303,17 +303,17 @@ impl Shadow {
         verdict
     }
 
-    /// Threads `thread ..+ 32` read words `first ..+ 32`. False: look at each.
+    /// Threads `thread ..+ N` read words `first ..+ N`. False: look at each.
     #[inline(always)]
-    pub fn shared_row_read(&mut self, first: usize, thread: u32) -> bool {
+    pub fn shared_row_read<const N: usize>(&mut self, first: usize, thread: u32) -> bool {
         if self.exhausted || !self.block.in_flight.is_empty() {
             return false;
         }
         let (low, high) = (self.block.first << SHIFT, self.block.base << SHIFT);
-        let range = first..first + 32;
-        let Some(writers) = self.block.writers.get(range.clone()).and_then(|w| w.first_chunk::<32>()) else {
-            return false;
-        };
+        let range = first..first + N;
+        let mine = self.current << SHIFT | thread;
+        let BlockState { writers, first_readers, last_readers, .. } = &mut self.block;
+        let Some(writers) = writers.get(range.clone()).and_then(|w| w.first_chunk::<N>()) else { return false };
         let mut fine = true;
         for tag in writers {
             fine &= tag.wrapping_sub(low) < high - low;
@@ -321,20 +321,43 @@ impl Shadow {
         if !fine {
             return false;
         }
-        let mine = self.current << SHIFT | thread;
-        let BlockState { first_readers, last_readers, .. } = &mut self.block;
         let (Some(firsts), Some(lasts)) = (first_readers.get_mut(range.clone()), last_readers.get_mut(range)) else {
             return false;
         };
-        let (Some(firsts), Some(lasts)) = (firsts.first_chunk_mut::<32>(), lasts.first_chunk_mut::<32>()) else {
+        let (Some(firsts), Some(lasts)) = (firsts.first_chunk_mut::<N>(), lasts.first_chunk_mut::<N>()) else {
             return false;
         };
-        for lane in 0..32 {
+        for lane in 0..N {
             let tag = mine + lane as u32;
             let stale = firsts[lane] < high;
             let other = (firsts[lane] ^ tag) & THREAD != 0;
             firsts[lane] = if stale { tag } else { firsts[lane] };
             lasts[lane] = if stale || other { tag } else { lasts[lane] };
+        }
+        true
+    }
+
+    /// Threads `from ..= to` of one warp read one word. False: look at each.
+    #[inline(always)]
+    pub fn shared_broadcast(&mut self, word: usize, from: u32, to: u32) -> bool {
+        if self.exhausted || !self.block.in_flight.is_empty() {
+            return false;
+        }
+        let (low, high) = (self.block.first << SHIFT, self.block.base << SHIFT);
+        let (from, to) = (self.tag(from), self.tag(to));
+        let BlockState { writers, first_readers, last_readers, .. } = &mut self.block;
+        let (Some(writer), Some(first), Some(last)) =
+            (writers.get(word), first_readers.get_mut(word), last_readers.get_mut(word))
+        else {
+            return false;
+        };
+        if writer.wrapping_sub(low) >= high - low {
+            return false;
+        }
+        if *first < high {
+            (*first, *last) = (from, to);
+        } else {
+            *last = if (*first ^ to) & THREAD != 0 { to } else { from };
         }
         true
     }
@@ -467,14 +490,14 @@ impl Shadow {
     }
 
     #[inline(always)]
-    pub fn global_row_read(&mut self, allocation: &Allocation, first: usize, thread: u32) -> bool {
+    pub fn global_row_read<const N: usize>(&mut self, allocation: &Allocation, first: usize, thread: u32) -> bool {
         if self.exhausted {
             return true;
         }
         let (low, base) = (self.launch_first << SHIFT, self.block.base << SHIFT);
         let own = self.block.first << SHIFT;
         if let Some(writers) = allocation.writers.get() {
-            let Some(row) = writers.get(first..first + 32) else { return false };
+            let Some(row) = writers.get(first..first + N) else { return false };
             let mut fine = true;
             for tag in row {
                 let tag = tag.load(Relaxed);
@@ -485,7 +508,7 @@ impl Shadow {
             }
         }
         let readers = Allocation::tags(&allocation.readers, allocation.words.len());
-        let Some(row) = readers.get(first..first + 32) else { return false };
+        let Some(row) = readers.get(first..first + N) else { return false };
         let mine = self.tag(thread);
         for (lane, reader) in row.iter().enumerate() {
             reader.store(self.reader(reader.load(Relaxed), mine + lane as u32), Relaxed);

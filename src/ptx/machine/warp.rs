@@ -84,6 +84,9 @@ pub(crate) struct Warp {
     pub r: Vec<Row>,
     pub q: Vec<WideRow>,
     pub p: Vec<u32>,
+    /// What registers hold when a block begins.
+    pub first_r: Vec<Row>,
+    pub first_q: Vec<WideRow>,
     /// Rows of 32 lanes; row n is word n of every lane's local memory.
     pub local: Vec<Row>,
     pub groups: Vec<Group>,
@@ -101,6 +104,8 @@ impl Warp {
             r: vec![[0; 32]; usize::from(program.r)],
             q: vec![[0; 32]; usize::from(program.q)],
             p: vec![0; usize::from(program.p)],
+            first_r: vec![[0; 32]; usize::from(program.r)],
+            first_q: vec![[0; 32]; usize::from(program.q)],
             local: vec![],
             groups: vec![],
             exited: 0,
@@ -112,8 +117,8 @@ impl Warp {
 
     /// Ready for a new block; registers keep old values until `fill` overwrites those that matter.
     pub fn reset(&mut self, lanes: u32, frame: u32) {
-        self.r.iter_mut().for_each(|row| *row = [0; 32]);
-        self.q.iter_mut().for_each(|row| *row = [0; 32]);
+        self.r.copy_from_slice(&self.first_r);
+        self.q.copy_from_slice(&self.first_q);
         self.p.iter_mut().for_each(|p| *p = 0);
         self.p[0] = u32::MAX;
         self.local.clear();

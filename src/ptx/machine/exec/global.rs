@@ -55,12 +55,54 @@ pub(crate) fn load_at<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: 
             w.r[usize::from(i.d)] = out;
             if C::CHECK && !allocation.constant {
                 let access = Access { pc, thread: 32 * w.index, size: 4, strong: i.m & STRONG != 0 };
-                check_row_read(ctx, allocation, first, access);
+                check_row_read::<32>(ctx, allocation, first, access);
             }
             return;
         }
     }
+    if m == u32::MAX && i.m & 0x1ff & !8 == 2 | 1 << 5 && i.m & STRONG == 0 && is_two_rows(at) {
+        let mut out = [0; 32];
+        if half_row::<C>(ctx, w.index, pc, at, 0, &mut out) && half_row::<C>(ctx, w.index, pc, at, 16, &mut out) {
+            w.r[usize::from(i.d)] = out;
+            return;
+        }
+    }
     load_lanes::<C>(ctx, w, i, pc, m, at);
+}
+
+/// Whether each half warp reads 16 words side by side: rows of a 16-wide tile.
+#[inline(always)]
+fn is_two_rows(at: &WideRow) -> bool {
+    let mut difference = at[0] & 3 | at[16] & 3;
+    for lane in 0..16 {
+        difference |= at[lane] ^ at[0].wrapping_add(4 * lane as u64);
+        difference |= at[lane + 16] ^ at[16].wrapping_add(4 * lane as u64);
+    }
+    difference == 0
+}
+
+/// Reads 16 words side by side. False if they do not lie inside one allocation.
+#[inline(always)]
+fn half_row<C: Config>(ctx: &mut Context, warp: u32, pc: u32, at: &WideRow, start: usize, out: &mut Row) -> bool {
+    let mut hint = ctx.hints[pc as usize];
+    let Some((allocation, offset)) = ctx.memory.find(at[start], &mut hint) else { return false };
+    if offset + 64 > allocation.bytes {
+        return false;
+    }
+    ctx.hints[pc as usize] = hint;
+    let first = offset as usize / 4;
+    if let Some(touched) = &mut ctx.touched {
+        touched.mark(hint, allocation.words.len(), How::Read, first, 16);
+    }
+    let Some(words) = allocation.words.get(first..first + 16) else { return false };
+    for (out, word) in out[start..].iter_mut().zip(words) {
+        *out = word.load(Relaxed);
+    }
+    if C::CHECK && !allocation.constant {
+        let access = Access { pc, thread: 32 * warp + start as u32, size: 4, strong: false };
+        check_row_read::<16>(ctx, allocation, first, access);
+    }
+    true
 }
 
 #[inline(never)]
@@ -72,9 +114,14 @@ fn load_lanes<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: 
     if strong {
         ctx.polls += 1;
     }
+    let common = common(ctx, at, m, bytes, pc);
     for lane in lanes(m) {
         let access = Access { pc, thread: 32 * w.index + lane as u32, size: bytes, strong };
-        let Some((allocation, index, offset)) = locate(ctx, at[lane], access) else {
+        let found = match common {
+            Some((allocation, index)) => Some((allocation, index, (at[lane] - allocation.base) as usize)),
+            None => locate(ctx, at[lane], access),
+        };
+        let Some((allocation, index, offset)) = found else {
             list[..element.count].iter().for_each(|r| element.set(w, *r, lane, 0));
             continue;
         };
@@ -87,6 +134,23 @@ fn load_lanes<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: 
             check_read(ctx, allocation, offset, access);
         }
     }
+}
+
+/// The allocation that holds all lanes' accesses, if they are aligned: checked once for the warp.
+#[inline(always)]
+fn common<'a>(ctx: &mut Context<'a>, at: &WideRow, m: u32, bytes: u32, pc: u32) -> Option<(&'a Allocation, u32)> {
+    let (mut least, mut greatest, mut low) = (u64::MAX, 0, 0);
+    for lane in 0..32 {
+        let active = m >> lane & 1 != 0;
+        least = least.min(if active { at[lane] } else { u64::MAX });
+        greatest = greatest.max(if active { at[lane] } else { 0 });
+        low |= if active { at[lane] } else { 0 };
+    }
+    let mut hint = ctx.hints[pc as usize];
+    let (allocation, _) = ctx.memory.find(least, &mut hint)?;
+    ctx.hints[pc as usize] = hint;
+    let last = (greatest - allocation.base).checked_add(u64::from(bytes))?;
+    (last <= allocation.bytes && low & u64::from(bytes - 1) == 0).then_some((allocation, hint))
 }
 
 #[inline(always)]
@@ -188,9 +252,14 @@ fn store_lanes<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m:
     let list = registers(ctx, i, true, element.count);
     let bytes = element.size * element.count as u32;
     let strong = i.m & STRONG != 0;
+    let common = common(ctx, at, m, bytes, pc);
     for lane in lanes(m) {
         let access = Access { pc, thread: 32 * w.index + lane as u32, size: bytes, strong };
-        let Some((allocation, index, offset)) = locate(ctx, at[lane], access) else { continue };
+        let found = match common {
+            Some((allocation, index)) => Some((allocation, index, (at[lane] - allocation.base) as usize)),
+            None => locate(ctx, at[lane], access),
+        };
+        let Some((allocation, index, offset)) = found else { continue };
         if allocation.constant {
             ctx.report(Kind::WriteToConstant, pc, access.thread, Some(at[lane]), || allocation.name.clone());
             continue;
@@ -270,20 +339,24 @@ pub(crate) fn check_write(ctx: &mut Context, allocation: &Allocation, offset: us
     }
 }
 
-#[inline(never)]
-fn check_row_read(ctx: &mut Context, allocation: &Allocation, first: usize, access: Access) {
+#[inline(always)]
+fn check_row_read<const N: usize>(ctx: &mut Context, allocation: &Allocation, first: usize, access: Access) {
     let offset = 4 * first;
-    if access.strong || !ctx.shadow.global_row_read(allocation, first, access.thread) || {
-        !(offset.is_multiple_of(32) && allocation.range_defined(offset, 128))
-    } {
-        for lane in 0..32 {
-            let access = Access { thread: access.thread + lane, ..access };
-            check_read(ctx, allocation, offset + 4 * lane as usize, access);
-        }
+    let defined = offset.is_multiple_of(32) && allocation.range_defined(offset, 4 * N);
+    if access.strong || !defined || !ctx.shadow.global_row_read::<N>(allocation, first, access.thread) {
+        slow_row_read(ctx, allocation, first, N as u32, access);
     }
 }
 
 #[inline(never)]
+fn slow_row_read(ctx: &mut Context, allocation: &Allocation, first: usize, count: u32, access: Access) {
+    for lane in 0..count {
+        let access = Access { thread: access.thread + lane, ..access };
+        check_read(ctx, allocation, 4 * (first + lane as usize), access);
+    }
+}
+
+#[inline(always)]
 fn check_row_write(ctx: &mut Context, allocation: &Allocation, first: usize, access: Access, row: &Row) {
     if access.strong || !ctx.shadow.global_row_write(allocation, first, access.thread) {
         for lane in 0..32 {

@@ -160,9 +160,20 @@ pub(super) fn store(ctx: &mut Context, w: &mut Warp, g: &Group, i: &Inst, pc: u3
 
 /// Bytes of the parameter block; beyond its end zero.
 pub(crate) fn read_param(ctx: &Context, offset: u64, size: u32) -> u64 {
+    let at = offset as usize;
+    if size == 8
+        && let Some(bytes) = ctx.params.get(at..at.saturating_add(8)).and_then(|b| b.first_chunk())
+    {
+        return u64::from_le_bytes(*bytes);
+    }
+    if size == 4
+        && let Some(bytes) = ctx.params.get(at..at.saturating_add(4)).and_then(|b| b.first_chunk())
+    {
+        return u64::from(u32::from_le_bytes(*bytes));
+    }
     let mut bytes = [0; 8];
     for (n, byte) in bytes.iter_mut().take(size as usize).enumerate() {
-        *byte = ctx.params.get(offset as usize + n).copied().unwrap_or(0);
+        *byte = ctx.params.get(at.saturating_add(n)).copied().unwrap_or(0);
     }
     u64::from_le_bytes(bytes)
 }

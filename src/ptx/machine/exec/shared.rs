@@ -40,6 +40,7 @@ const WORD: u32 = 2 | 1 << 5;
 
 #[inline(always)]
 pub(crate) fn load_at<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: u32, at: &Row) {
+    // A 4-byte word for each lane of a full warp, all inside and aligned: no check for each lane.
     if m == u32::MAX && i.m & WORD_BITS == WORD && at[0] & 3 == 0 {
         let first = at[0] as usize / 4;
         if is_sequence32(at, 4) {
@@ -51,29 +52,19 @@ pub(crate) fn load_at<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: 
                 if C::COUNT {
                     count(ctx, pc, 1);
                 }
-                if C::CHECK {
-                    check_row_read(ctx, first, w.index, pc, i.m & STRONG != 0);
+                if C::CHECK && !ctx.shadow.shared_row_read::<32>(first, 32 * w.index) {
+                    slow_lanes(ctx, at, 0..32, w.index, pc, i.m & STRONG != 0);
                 }
                 return;
             }
-        } else if let Some(second) = halves(at)
-            && at[0] < ctx.shared_bytes
-            && second < ctx.shared_bytes
-            && second & 3 == 0
-            && let (Some(&a), Some(&b)) = (ctx.shared.get(first), ctx.shared.get(second as usize / 4))
-        {
-            // One word for each half warp: rows of a tile.
-            let out = &mut w.r[usize::from(i.d)];
-            out[..16].fill(a);
-            out[16..].fill(b);
-            let second = second as usize / 4;
-            if C::COUNT {
-                count(ctx, pc, 1 + u64::from(first != second && first % 32 == second % 32));
+        } else if i.m & STRONG == 0 && all_inside(at, ctx.shared_bytes) {
+            let mut out = [0; 32];
+            for (out, at) in out.iter_mut().zip(at) {
+                *out = ctx.shared.get(*at as usize / 4).copied().unwrap_or(0);
             }
-            if C::CHECK {
-                let thread = 32 * w.index;
-                check_broadcast(ctx, first, thread, thread + 15, pc, i.m & STRONG != 0);
-                check_broadcast(ctx, second, thread + 16, thread + 31, pc, i.m & STRONG != 0);
+            w.r[usize::from(i.d)] = out;
+            if C::COUNT || C::CHECK {
+                examine::<C>(ctx, w.index, pc, at);
             }
             return;
         }
@@ -81,14 +72,75 @@ pub(crate) fn load_at<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: 
     load_lanes::<C>(ctx, w, i, pc, m, at);
 }
 
-/// If lanes 0-15 hold one value and lanes 16-31 another: the other.
+/// Whether 4-byte words at all offsets are aligned and inside.
 #[inline(always)]
-fn halves(at: &Row) -> Option<u32> {
-    let mut difference = 0;
-    for lane in 0..16 {
-        difference |= (at[lane] ^ at[0]) | (at[lane + 16] ^ at[16]);
+fn all_inside(at: &Row, bytes: u32) -> bool {
+    let (mut low, mut greatest) = (0, 0);
+    for at in at {
+        low |= at & 3;
+        greatest = greatest.max(*at);
     }
-    (difference == 0).then_some(at[16])
+    low == 0 && greatest < bytes && greatest + 4 <= bytes
+}
+
+/// What each half warp does: one word for all, or words side by side.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Half {
+    Broadcast,
+    Row,
+    Other,
+}
+
+#[inline(always)]
+fn half_pattern(at: &Row, start: usize) -> Half {
+    let (mut same, mut row) = (0, 0);
+    for lane in 0..16 {
+        same |= at[start + lane] ^ at[start];
+        row |= at[start + lane] ^ (at[start].wrapping_add(4 * lane as u32));
+    }
+    if same == 0 {
+        Half::Broadcast
+    } else if row == 0 {
+        Half::Row
+    } else {
+        Half::Other
+    }
+}
+
+/// Counts and checks a full warp's read of words that are not one row.
+#[inline(always)]
+fn examine<C: Config>(ctx: &mut Context, warp: u32, pc: u32, at: &Row) {
+    let halves = [half_pattern(at, 0), half_pattern(at, 16)];
+    if C::COUNT {
+        // Two words for two halves, or the same row twice.
+        let bank = |a: u32, b: u32| 1 + u64::from(a != b && a / 4 % 32 == b / 4 % 32);
+        let wavefronts = match halves {
+            [Half::Broadcast, Half::Broadcast] => bank(at[0], at[16]),
+            [Half::Row, Half::Row] if at[0] == at[16] => 1,
+            _ => wavefronts(at, 4, u32::MAX),
+        };
+        count(ctx, pc, wavefronts);
+    }
+    if C::CHECK {
+        for (n, half) in halves.into_iter().enumerate() {
+            let (word, thread) = (at[16 * n] as usize / 4, 32 * warp + 16 * n as u32);
+            let fine = match half {
+                Half::Broadcast => ctx.shadow.shared_broadcast(word, thread, thread + 15),
+                Half::Row => ctx.shadow.shared_row_read::<16>(word, thread),
+                Half::Other => false,
+            };
+            if !fine {
+                slow_lanes(ctx, at, 16 * n..16 * n + 16, warp, pc, false);
+            }
+        }
+    }
+}
+
+#[inline(never)]
+fn slow_lanes(ctx: &mut Context, at: &Row, lanes: std::ops::Range<usize>, warp: u32, pc: u32, strong: bool) {
+    for lane in lanes {
+        check_read(ctx, at[lane], Access { pc, thread: 32 * warp + lane as u32, size: 4, strong });
+    }
 }
 
 #[inline(always)]
@@ -283,39 +335,19 @@ fn trouble(ctx: &mut Context, offset: u32, access: Access, kind: Kind, what: &st
 }
 
 #[inline(always)]
-fn check_row_read(ctx: &mut Context, first: usize, warp: u32, pc: u32, strong: bool) {
-    if !ctx.shadow.shared_row_read(first, 32 * warp) {
-        slow_row(ctx, first, warp, pc, strong, None);
-    }
-}
-
-#[inline(always)]
 fn check_row_write(ctx: &mut Context, first: usize, warp: u32, pc: u32, strong: bool, row: &Row) {
     if !ctx.shadow.shared_row_write(first, 32 * warp) {
-        slow_row(ctx, first, warp, pc, strong, Some(row));
+        slow_row(ctx, first, warp, pc, strong, row);
     }
 }
 
 #[inline(never)]
-fn slow_row(ctx: &mut Context, first: usize, warp: u32, pc: u32, strong: bool, row: Option<&Row>) {
+fn slow_row(ctx: &mut Context, first: usize, warp: u32, pc: u32, strong: bool, row: &Row) {
     for lane in 0..32 {
         let offset = 4 * (first as u32 + lane);
         let access = Access { pc, thread: 32 * warp + lane, size: 4, strong };
-        match row {
-            None => check_read(ctx, offset, access),
-            Some(row) => {
-                let same = read_shared(&ctx.shared, offset, 4) == u64::from(row[lane as usize]);
-                check_write(ctx, offset, access, same);
-            }
-        }
-    }
-}
-
-/// One word read by lanes `from` to `to` of a warp.
-#[inline(always)]
-fn check_broadcast(ctx: &mut Context, word: usize, from: u32, to: u32, pc: u32, strong: bool) {
-    for thread in [from, to] {
-        check_read(ctx, 4 * word as u32, Access { pc, thread, size: 4, strong });
+        let same = read_shared(&ctx.shared, offset, 4) == u64::from(row[lane as usize]);
+        check_write(ctx, offset, access, same);
     }
 }
 
