@@ -407,6 +407,7 @@ pub(crate) fn run_group<C: Config>(
             Op::Exit => {
                 w.exited |= m;
                 g.mask &= !m;
+                put(&mut w.exit_store, &[g.last_store; 32], m);
                 if C::CHECK {
                     super::exec::barrier::exits(ctx, w, g, m);
                 }

@@ -94,6 +94,8 @@ pub(crate) struct Warp {
     /// Lanes that exist.
     pub exists: u32,
     pub clock: u64,
+    /// By lane: where it last stored before it exited.
+    pub exit_store: Row,
     pub copies: super::exec::async_copy::Copies,
 }
 
@@ -111,6 +113,7 @@ impl Warp {
             exited: 0,
             exists: 0,
             clock: 0,
+            exit_store: [0; 32],
             copies: Default::default(),
         }
     }
@@ -126,6 +129,7 @@ impl Warp {
         self.exists = if lanes >= 32 { u32::MAX } else { (1 << lanes) - 1 };
         self.exited = !self.exists;
         self.groups.clear();
+        self.exit_store = [0; 32];
         self.copies.clear();
         self.groups.push(Group {
             pc: 0,

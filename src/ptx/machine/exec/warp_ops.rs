@@ -92,6 +92,21 @@ fn report_missing(ctx: &mut Context, w: &Warp, pc: u32, missing: u32, need: u32)
     });
 }
 
+/// Brings the named lanes together at an instruction that all of them must execute. Some: the group has to wait.
+pub(super) fn meet<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group, need: u32, pc: u32, m: u32) -> Option<Next> {
+    super::call::leave_others(w, g, m, pc + 1);
+    gather(w, g);
+    let missing = need & w.live() & !g.mask;
+    if missing != 0 && !g.forced {
+        return Some(wait(g, need, pc));
+    }
+    if missing != 0 {
+        report_missing(ctx, w, pc, missing, need);
+    }
+    g.forced = false;
+    None
+}
+
 /// shfl, vote, match, redux, elect.
 pub(super) fn exchange<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group, i: &Inst, pc: u32, m: u32) -> Next {
     let named = match i.op {
@@ -115,8 +130,11 @@ pub(super) fn exchange<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group
             return wait(g, need, pc);
         }
         let outside = g.mask & !need;
-        if g.forced || outside != 0 || need & w.exited & w.exists != 0 {
-            inactive::<C>(ctx, w, g, pc, need, missing);
+        // Lanes that stored behind this place and then exited went around it.
+        let gone = need & w.exited & w.exists;
+        let around = if gone != 0 { compare(&w.exit_store, &[pc; 32], |x, y| x > y) & gone } else { 0 };
+        if g.forced || outside != 0 || around != 0 {
+            inactive::<C>(ctx, w, g, pc, need, missing | around);
         }
         g.forced = false;
     }
@@ -139,7 +157,7 @@ pub(super) fn exchange<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group
 
 #[cold]
 fn inactive<C: Config>(ctx: &mut Context, w: &Warp, g: &Group, pc: u32, need: u32, missing: u32) {
-    if g.forced && missing != 0 {
+    if missing != 0 {
         report_missing(ctx, w, pc, missing, need);
     }
     let outside = g.mask & !need;
