@@ -32,15 +32,20 @@ fn main() {
     }
     let compile = !args.iter().any(|a| a == "--no-compile");
     args.retain(|a| a != "--no-compile");
-    let mut arch = "sm_80".to_owned();
-    if let Some(at) = args.iter().position(|a| a == "--arch") {
-        arch = args.get(at + 1).cloned().unwrap_or(arch);
+    let skills = !args.iter().any(|a| a == "--no-skills");
+    args.retain(|a| a != "--no-skills");
+    let mut valued = |name: &str| {
+        let at = args.iter().position(|a| a == name)?;
+        let value = args.get(at + 1).cloned();
         args.drain(at..(at + 2).min(args.len()));
-    }
+        value
+    };
+    let arch = valued("--arch").unwrap_or_else(|| "sm_80".to_owned());
+    let list = valued("--list").map(std::path::PathBuf::from);
     // A syntax tree can be as deep as its file is long.
     let pool = rayon::ThreadPoolBuilder::new().stack_size(16 << 20).build().expect("threads");
     for dir in &args {
-        pool.install(|| folder(Path::new(dir), &arch, compile));
+        pool.install(|| folder(Path::new(dir), &arch, compile, skills, list.as_deref()));
     }
 }
 
@@ -101,7 +106,7 @@ fn load(dir: &Path) -> (Project, Program) {
     (project, Program { units, complete: false })
 }
 
-fn folder(dir: &Path, arch: &str, compile: bool) {
+fn folder(dir: &Path, arch: &str, compile: bool, with_skills: bool, list: Option<&Path>) {
     let name = dir.file_name().map_or_else(|| dir.display().to_string(), |n| n.to_string_lossy().into_owned());
     let clock = Instant::now();
     let (project, program) = load(dir);
@@ -123,15 +128,15 @@ fn folder(dir: &Path, arch: &str, compile: bool) {
         assumptions: &assumptions,
         platform: Platform::parse(arch),
     };
-    let findings = survey_all(input);
+    let findings = if with_skills { survey_all(input) } else { vec![] };
     let seconds = clock.elapsed().as_secs_f64();
     println!("read and judged in {seconds:.2} s");
     let gate = compile.then(|| Gate::new(&project.root, arch)).flatten();
     let mut compiles: BTreeSet<FunctionRef> = BTreeSet::new();
     if let Some(gate) = &gate {
-        compiles = compile_all(gate, &project, &program);
+        compiles = compile_all(gate, &project, &program, list);
     }
-    for skill in &skills {
+    for skill in skills.iter().filter(|_| with_skills) {
         skill_row(skill, &findings, &project, &program, &assumptions, arch, gate.as_ref(), &compiles);
     }
 }
@@ -159,7 +164,7 @@ fn survey_all(input: Input) -> Vec<Finding> {
     survey::functions(input.program).par_iter().flat_map_iter(of).collect()
 }
 
-fn compile_all(gate: &Gate, project: &Project, program: &Program) -> BTreeSet<FunctionRef> {
+fn compile_all(gate: &Gate, project: &Project, program: &Program, list: Option<&Path>) -> BTreeSet<FunctionRef> {
     let kernels = program.kernels();
     let of =
         |k: &FunctionRef| gate.compile(project.sources.get(program.unit(k.unit).file), &program.function(*k).qualified);
@@ -169,6 +174,16 @@ fn compile_all(gate: &Gate, project: &Project, program: &Program) -> BTreeSet<Fu
         let entry = reasons.entry(why.clone()).or_default();
         entry.0 += 1;
         *entry.1.entry(text.chars().take(110).collect()).or_default() += 1;
+    }
+    if let Some(path) = list {
+        let line = |(k, o): (&FunctionRef, &Outcome)| {
+            let file = &project.sources.get(program.unit(k.unit).file).name;
+            let (key, text) = o.as_ref().err().map_or(("ok", ""), |(a, b)| (a, b));
+            format!("{key}\t{file}\t{}\t{}\n", program.function(*k).qualified, text.replace(['\n', '\t'], " "))
+        };
+        let text: String = kernels.iter().zip(&outcomes).map(line).collect();
+        let written = std::fs::OpenOptions::new().create(true).append(true).open(path);
+        written.and_then(|mut f| std::io::Write::write_all(&mut f, text.as_bytes())).expect("the list can be written");
     }
     let third = reasons.get("third-party-header").map_or(0, |r| r.0);
     let good = outcomes.iter().filter(|o| o.is_ok()).count();
