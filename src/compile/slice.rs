@@ -40,6 +40,8 @@ pub struct Sliced {
     pub unfollowed: usize,
     /// The parameters of the template; none of a plain function.
     pub parameters: Vec<Parameter>,
+    /// The name expression of a plain kernel that shares its name with others: `(void (*)(float*, int))k`.
+    pub signature: Option<String>,
     /// The enumerations that the parameters are of, each with its first value.
     pub enumerations: BTreeMap<String, String>,
     /// The user's files that the unit has text of, as named in its `#line` directives.
@@ -48,6 +50,17 @@ pub struct Sliced {
     pub host_names: BTreeSet<String>,
     /// Headers of other projects that were not found: left out.
     pub missing: BTreeSet<String>,
+    /// What the unit may do without, if the compiler refuses it.
+    pub(super) spare: Vec<Spare>,
+}
+
+/// A kept entry and its lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Spare {
+    pub entry: usize,
+    pub file: String,
+    pub first: u32,
+    pub last: u32,
 }
 
 /// The file name under which messages speak of text that is kopt's own.
@@ -68,11 +81,22 @@ impl Unit {
         self.program.files.first().map_or("", |f| &f.name)
     }
 
-    /// Cuts the device slice of one kernel. What the arguments of the name expressions `names` mention is kept too.
+    /// Cuts the device slice of one kernel. What the arguments of the name expressions `names` mention is kept too; only
+    /// without any are the instantiations looked for.
     ///
     /// # Errors
     /// A named reason why the unit cannot be cut; nothing is guessed.
     pub fn cut(&self, target: &Target<'_>, names: &[String]) -> Result<Sliced, Unsliceable> {
+        self.cut_without(target, names, &BTreeSet::new())
+    }
+
+    /// The same without some of the entries that an earlier cut called spare.
+    pub(super) fn cut_without(
+        &self,
+        target: &Target<'_>,
+        names: &[String],
+        without: &BTreeSet<usize>,
+    ) -> Result<Sliced, Unsliceable> {
         let program = &self.program;
         if program.overflow {
             return Err(Unsliceable::TooLarge);
@@ -83,15 +107,28 @@ impl Unit {
         path.push(&kernel);
         let qualified = path.join("::");
         let mut reach = Reach::new(program);
+        reach.without = without.clone();
         let parameters = instances::heads(item).pop().unwrap_or_default();
         let is_template = item.starts_with("template");
-        let found = match is_template {
+        let found = match is_template && names.is_empty() {
             true => instances::find(program, root, &qualified, &|w| reach.defines(w)),
             false => instances::Found::default(),
         };
         reach.run(root, found.names.iter().chain(names));
-        reach.check()?;
-        let (text, files) = emit::write(&reach)?;
+        reach.check(root)?;
+        let asked: BTreeSet<String> = (found.names.iter().chain(names))
+            .flat_map(|n| lex::tokens(n).into_iter().map(|t| t.text(n).to_owned()))
+            .collect();
+        let (text, files) = emit::write(&reach, &asked);
+        let rivals = reach.by_name.get(kernel.as_str()).into_iter().flatten().filter(|&&i| {
+            program.item(i).is_some_and(|it| it.kind == ItemKind::Function && it.name == kernel) && program.namespaces(i) == program.namespaces(root)
+        });
+        let parameter_lists: BTreeSet<Option<String>> =
+            rivals.filter_map(|&i| program.item(i).map(|it| instances::signature(program.text(i, it.start, it.end), &kernel))).collect();
+        let signature = (!is_template && parameter_lists.len() > 1)
+            .then(|| instances::signature(item, &kernel))
+            .flatten()
+            .map(|types| format!("(void (*)({types})){qualified}"));
         Ok(Sliced {
             text,
             kernel: qualified,
@@ -100,9 +137,11 @@ impl Unit {
             unfollowed: found.unfollowed,
             enumerations: enumerations(program, &parameters),
             parameters,
+            signature,
             files,
             host_names: reach.host_names.iter().map(|s| s.to_string()).collect(),
             missing: program.missing.clone(),
+            spare: spare(&reach, root),
         })
     }
 }
@@ -124,6 +163,16 @@ pub fn slice_for(
     names: &[String],
 ) -> Result<Sliced, Unsliceable> {
     Unit::load(name, text, headers).cut(target, names)
+}
+
+fn spare(reach: &Reach<'_>, root: usize) -> Vec<Spare> {
+    let program = reach.program;
+    let of = |(entry, item): (usize, &Item)| {
+        let file = &program.files[program.entries[entry].file];
+        let (first, last) = (file.lines.line_of(item.start), file.lines.line_of(item.end));
+        Spare { entry, file: file.name.clone(), first, last }
+    };
+    program.items().filter(|(i, _)| reach.kept[*i] && reach.is_spare(*i, root)).map(of).collect()
 }
 
 /// The first value of each enumeration that a template parameter is of.

@@ -25,7 +25,7 @@ use deduce::{Scanned, bind, declaration, type_of};
 use expand::Macros;
 use template::{Ty, arguments, function_types, split, text_of};
 
-pub(super) use template::heads;
+pub(super) use template::{heads, signature};
 pub use template::{Parameter, ParameterKind};
 
 /// How long an argument may grow by substitution.

@@ -214,6 +214,32 @@ fn is_qualifier(word: &str) -> bool {
 pub(super) fn function_types(item: &str, name: &str) -> Vec<Option<Ty>> {
     let item = head_text(item);
     let tokens = lex::tokens(item);
+    let Some(inside) = parameter_list(item, &tokens, name) else { return vec![] };
+    split(inside).into_iter().map(|p| declared_type(item, p).map(|(t, _)| t)).collect()
+}
+
+/// The types of the parameters as written, names and defaults left out: `const float*, int`. `None` where a parameter
+/// is of a form that is not understood.
+pub(crate) fn signature(item: &str, name: &str) -> Option<String> {
+    let item = head_text(item);
+    let tokens = lex::tokens(item);
+    let list = split(parameter_list(item, &tokens, name)?);
+    let types: Option<Vec<String>> = list.into_iter().map(|p| as_written(item, p)).collect();
+    Some(types?.join(", "))
+}
+
+fn as_written(item: &str, tokens: &[Token]) -> Option<String> {
+    let (_, name) = declared_type(item, tokens)?;
+    let equals = tokens.iter().position(|t| t.is(b'=')).unwrap_or(tokens.len());
+    let skipped = |t: &&Token| {
+        let word = t.text(item);
+        t.kind == Kind::Directive || (!name.is_empty() && word == name) || word.starts_with("__restrict")
+    };
+    let kept: Vec<Token> = tokens[..equals].iter().filter(|t| !skipped(t)).copied().collect();
+    Some(text_of(item, &kept))
+}
+
+fn parameter_list<'t>(item: &str, tokens: &'t [Token], name: &str) -> Option<&'t [Token]> {
     let body = tokens.iter().position(|t| t.is(b'{')).unwrap_or(tokens.len());
     let open = (0..body).find_map(|i| {
         let mut next = i + 1;
@@ -221,17 +247,16 @@ pub(super) fn function_types(item: &str, name: &str) -> Vec<Option<Ty>> {
             return None;
         }
         if tokens.get(next).is_some_and(|t| t.is(b'<')) {
-            next = angle_end(&tokens, next)?;
+            next = angle_end(tokens, next)?;
         }
         // `MACRO(name)(parameters)`
         if tokens.get(next).is_some_and(|t| t.is(b')')) {
             next += 1;
         }
         tokens.get(next).filter(|t| t.is(b'(')).map(|_| next)
-    });
-    let Some(end) = open.and_then(|o| arguments(&tokens, o)).map(|(_, end)| end) else { return vec![] };
-    let inside = open.and_then(|o| tokens.get(o + 1..end - 1)).unwrap_or(&[]);
-    split(inside).into_iter().map(|p| declared_type(item, p).map(|(t, _)| t)).collect()
+    })?;
+    let (_, end) = arguments(tokens, open)?;
+    tokens.get(open + 1..end - 1)
 }
 
 #[cfg(test)]
@@ -274,6 +299,11 @@ mod tests {
         let types: Vec<String> =
             function_types(text, "k").iter().map(|t| t.as_ref().map_or("-".into(), Ty::text)).collect();
         assert_eq!(types, ["T*", "unsigned int", "-", "V<T, 4>", "T*", "float4", "unsigned", "T**"]);
+        assert_eq!(
+            signature("void k(const float* __restrict__ a, int n = 3, char b[4], float4 const& c, unsigned)", "k").as_deref(),
+            Some("const float*, int, char[4], float4 const&, unsigned")
+        );
+        assert_eq!(signature("void k(int (*f)(int))", "k"), None);
         for text in ["void g();", "k", "void k(", "void k()", "k<"] {
             assert!(function_types(text, "k").is_empty(), "{text}");
         }
