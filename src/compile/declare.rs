@@ -373,8 +373,25 @@ fn typedef_names(tokens: &[Token], begin: usize, words: &Words<'_>) -> BTreeSet<
         names.extend(words(i + 1..i + 2));
         return names;
     }
-    let ends = |i: &usize| tokens.get(i + 1).is_some_and(|t| t.is(b';') || t.is(b'[') || t.is(b','));
-    names.extend((begin + 1..tokens.len()).filter(ends).flat_map(|i| words(i..i + 1)));
+    // `typedef void (CONVENTION name)(int);`
+    let pointer = |i: &usize| tokens[*i].is(b')') && tokens.get(i + 1).is_some_and(|t| t.is(b'('));
+    if let Some(i) = (begin + 1..tokens.len()).find(pointer) {
+        names.extend(words(i - 1..i));
+        return names;
+    }
+    let mut depth = 0usize;
+    for i in begin + 1..tokens.len() {
+        match tokens[i].kind {
+            Kind::Punct(b'(' | b'<') => depth += 1,
+            Kind::Punct(b')' | b'>') => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        // `typedef int name(float);` declares a function type.
+        let ends = tokens.get(i + 1).is_some_and(|t| matches!(t.kind, Kind::Punct(b';' | b'[' | b',' | b'(')));
+        if depth == 0 && ends {
+            names.extend(words(i..i + 1));
+        }
+    }
     names
 }
 

@@ -108,6 +108,11 @@ impl<'a> Job<'a> {
         Job { gate, headers, arch, options, units: Mutex::default() }
     }
 
+    /// The architecture that is compiled for.
+    pub fn arch(&self) -> &str {
+        self.arch
+    }
+
     fn unit(&self, name: &str, text: &str) -> Arc<Unit> {
         let lock = || self.units.lock().unwrap_or_else(|e| e.into_inner());
         if let Some(known) = lock().iter().find(|u| u.name() == name) {

@@ -94,7 +94,6 @@ impl<'a> Reach<'a> {
             return;
         }
         if self.without.contains(&index) {
-            self.host_names.extend(item.names.iter().map(String::as_str));
             return;
         }
         self.kept[index] = true;
@@ -203,7 +202,9 @@ impl<'a> Reach<'a> {
             let spoken_of = item.names.iter().any(|n| own.is_some_and(|o| o.contains(n)));
             if i != root && (host.is_some() || foreign.is_some()) && !spoken_of && item.kind != ItemKind::Function {
                 self.kept[i] = false;
-                self.host_names.extend(item.names.iter().map(String::as_str));
+                if foreign.is_none() {
+                    self.host_names.extend(item.names.iter().map(String::as_str));
+                }
                 continue;
             }
             if item.launches {
