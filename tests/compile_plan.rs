@@ -32,7 +32,10 @@ const ADD: &str = "#pragma once\ntemplate <class T> __global__ void k(T* p) { p[
 const CASES: &[Case] = &[
     Case {
         what: "a template of a header, launched by a file that includes it",
-        files: &[("k.cuh", ADD), ("a.cu", "#include \"k.cuh\"\nvoid h(double* d) { k<<<1, 32>>>(d); k<int><<<1, 32>>>(0); }\n")],
+        files: &[
+            ("k.cuh", ADD),
+            ("a.cu", "#include \"k.cuh\"\nvoid h(double* d) { k<<<1, 32>>>(d); k<int><<<1, 32>>>(0); }\n"),
+        ],
         want: Ok(&[("a.cu", "<double>", None), ("a.cu", "<int>", None)]),
         unfollowed: 0,
     },
@@ -40,7 +43,10 @@ const CASES: &[Case] = &[
         what: "two files that include it, one by another header, and a type of theirs",
         files: &[
             ("k.cuh", ADD),
-            ("a.cu", "#include \"k.cuh\"\nstruct V { float x; __device__ V(int a) : x(a) {} __device__ void operator+=(V o) { x += o.x; } };\nvoid h(V* v) { k<<<1, 32>>>(v); }\n"),
+            (
+                "a.cu",
+                "#include \"k.cuh\"\nstruct V { float x; __device__ V(int a) : x(a) {} __device__ void operator+=(V o) { x += o.x; } };\nvoid h(V* v) { k<<<1, 32>>>(v); }\n",
+            ),
             ("b.cu", "#include \"run.h\"\nvoid h() { run<short>(0); }\n"),
             ("run.h", "#pragma once\n#include \"k.cuh\"\ntemplate <class U> void run(U* p) { k<U><<<1, 32>>>(p); }\n"),
         ],
@@ -70,20 +76,29 @@ const CASES: &[Case] = &[
     },
     Case {
         what: "an instantiation that cannot be followed: a sample, and a count",
-        files: &[("k.cuh", "template <int N> __global__ void k(int* p) { p[N] = 1; }\nvoid h(int n) { k<N(n)><<<1, 1>>>(0); }\n")],
+        files: &[(
+            "k.cuh",
+            "template <int N> __global__ void k(int* p) { p[N] = 1; }\nvoid h(int n) { k<N(n)><<<1, 1>>>(0); }\n",
+        )],
         want: Ok(&[("k.cuh", "<32>", Some("N = 32, chosen by kopt: no instantiation in view"))]),
         unfollowed: 1,
     },
     Case {
         what: "a static_assert decides the number, the body the type",
-        files: &[("k.cuh", "template <class T, int N> __global__ void k(T* p) { static_assert(N == 8, \"\"); __shared__ T t[N]; t[0] = p[0]; p[1] = t[0].y; }\n\
-            template <class T, int N> void h(T* p) { k<T, N><<<1, 1>>>(p); }\n")],
+        files: &[(
+            "k.cuh",
+            "template <class T, int N> __global__ void k(T* p) { static_assert(N == 8, \"\"); __shared__ T t[N]; t[0] = p[0]; p[1] = t[0].y; }\n\
+            template <class T, int N> void h(T* p) { k<T, N><<<1, 1>>>(p); }\n",
+        )],
         want: Err("needs-instantiation"),
         unfollowed: 0,
     },
     Case {
         what: "a static_assert decides the number",
-        files: &[("k.cuh", "template <class T, int N> __global__ void k(T* p) { static_assert(N <= 8 && N > 1, \"\"); p[N] = 0; }\n")],
+        files: &[(
+            "k.cuh",
+            "template <class T, int N> __global__ void k(T* p) { static_assert(N <= 8 && N > 1, \"\"); p[N] = 0; }\n",
+        )],
         want: Ok(&[("k.cuh", "<float, 4>", Some("T = float, N = 4, chosen by kopt: no instantiation in view"))]),
         unfollowed: 0,
     },
@@ -104,13 +119,19 @@ const CASES: &[Case] = &[
     },
     Case {
         what: "a type without a header that is needed for the sample only",
-        files: &[("k.cuh", "template <class T> __global__ void k(T* p) { static_assert(sizeof(T) == 2, \"\"); p[0] = p[1]; }\n")],
+        files: &[(
+            "k.cuh",
+            "template <class T> __global__ void k(T* p) { static_assert(sizeof(T) == 2, \"\"); p[0] = p[1]; }\n",
+        )],
         want: Ok(&[("k.cuh", "<__half>", Some("T = __half, chosen by kopt: no instantiation in view"))]),
         unfollowed: 0,
     },
     Case {
         what: "what is reached by a name alone and does not compile is left out",
-        files: &[("k.cuh", "#include <widget.h>\nstruct size { Widget w; };\nusing width = lib::Width;\n__global__ void k(int* p) { int n = blockDim.x; struct S { int size, width; } s{n, n}; p[0] = s.size + s.width; }\n")],
+        files: &[(
+            "k.cuh",
+            "#include <widget.h>\nstruct size { Widget w; };\nusing width = lib::Width;\n__global__ void k(int* p) { int n = blockDim.x; struct S { int size, width; } s{n, n}; p[0] = s.size + s.width; }\n",
+        )],
         want: Ok(&[("k.cuh", "", None)]),
         unfollowed: 0,
     },
@@ -122,20 +143,29 @@ const CASES: &[Case] = &[
     },
     Case {
         what: "an alias of another project's type",
-        files: &[("k.cuh", "#include <torch/all.h>\nusing phalf = at::Half;\n__device__ float f(phalf* p);\n__global__ void k(float* q) { q[0] = f(nullptr); }\n")],
+        files: &[(
+            "k.cuh",
+            "#include <torch/all.h>\nusing phalf = at::Half;\n__device__ float f(phalf* p);\n__global__ void k(float* q) { q[0] = f(nullptr); }\n",
+        )],
         want: Err("third-party-header"),
         unfollowed: 0,
     },
     Case {
         what: "kernels that share a name",
-        files: &[("k.cuh", "__global__ void k(const float* __restrict__ a, float* b) { b[0] = a[0]; }\n__global__ void k(int* b, int n = 3) { b[0] = n; }\n")],
+        files: &[(
+            "k.cuh",
+            "__global__ void k(const float* __restrict__ a, float* b) { b[0] = a[0]; }\n__global__ void k(int* b, int n = 3) { b[0] = n; }\n",
+        )],
         want: Ok(&[("k.cuh", "", None)]),
         unfollowed: 0,
     },
     Case {
         what: "a header under both branches of a condition, and again inside one",
         files: &[
-            ("k.cuh", "#ifdef A\n#include \"t.h\"\n#include \"t.h\"\n#else\n#include \"t.h\"\n#endif\n__global__ void k(T* p) { p[0] = 1; }\n"),
+            (
+                "k.cuh",
+                "#ifdef A\n#include \"t.h\"\n#include \"t.h\"\n#else\n#include \"t.h\"\n#endif\n__global__ void k(T* p) { p[0] = 1; }\n",
+            ),
             ("t.h", "#pragma once\ntypedef int T;\n"),
         ],
         want: Ok(&[("k.cuh", "", None)]),
@@ -143,7 +173,10 @@ const CASES: &[Case] = &[
     },
     Case {
         what: "a pointer to a function, and its parameters' names",
-        files: &[("k.cuh", "typedef unsigned (CONV *callback)(GLenum mode, GLint x);\ntypedef void (CONV other)(GLenum y, GLint z);\n__global__ void k(int* x, int mode, int y) { x[0] = mode + y; }\n")],
+        files: &[(
+            "k.cuh",
+            "typedef unsigned (CONV *callback)(GLenum mode, GLint x);\ntypedef void (CONV other)(GLenum y, GLint z);\n__global__ void k(int* x, int mode, int y) { x[0] = mode + y; }\n",
+        )],
         want: Ok(&[("k.cuh", "", None)]),
         unfollowed: 0,
     },
@@ -205,7 +238,11 @@ fn a_candidate_is_compiled_where_and_as_the_original_was() {
     let cases = [
         ("template <class T> __global__ void k(T* p) { p[0] = 2; }\n", true, true),
         ("template <class T> __global__ void k(T* p) { p[0] = missing; }\n", false, false),
-        ("template <class T> __global__ void k(T* p) { static_assert(sizeof(T) == 8, \"\"); p[0] = 2; }\n", false, false),
+        (
+            "template <class T> __global__ void k(T* p) { static_assert(sizeof(T) == 8, \"\"); p[0] = 2; }\n",
+            false,
+            false,
+        ),
     ];
     for files in [&[("k.cuh", original), ("a.cu", user)][..], &[("k.cuh", original)][..]] {
         let headers = headers(files);

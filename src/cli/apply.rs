@@ -136,8 +136,7 @@ pub fn compiler(verify: Verify, session: &Session) -> Result<(Option<Gate>, Stri
         return Ok((None, "not run (--verify none)".into()));
     }
     let flags = &session.config.nvcc_flags;
-    let gate =
-        Gate::find(&session.loaded.project, &session.include, &session.define, flags, session.arch.as_deref());
+    let gate = Gate::find(&session.loaded.project, &session.include, &session.define, flags, session.arch.as_deref());
     match gate {
         Some(gate) => {
             let mut text = format!("{}, {}", gate.toolchain(), gate.arch());

@@ -98,18 +98,27 @@ impl Gate {
         let users: Vec<(&str, &str)> = users.map(|s| (&*s.name, &*s.text)).collect();
         let place = Place { file: (&before.name, &before.text), users: &users };
         let job = Job::new(&self.gate, &self.headers, &self.arch, &self.options);
-        let of = |(old, new): &(String, String)| kernel(&job, &place, after, (old, new), block_shape(program, sources, old));
+        let of =
+            |(old, new): &(String, String)| kernel(&job, &place, after, (old, new), block_shape(program, sources, old));
         pairs.iter().flat_map(of).collect()
     }
 }
 
 /// What the gate says of one kernel and its counterpart: one account for each instantiation.
-fn kernel(job: &Job<'_>, place: &Place<'_>, after: &SourceFile, (old, new): (&str, &str), shape: BlockShape) -> Vec<Checked> {
+fn kernel(
+    job: &Job<'_>,
+    place: &Place<'_>,
+    after: &SourceFile,
+    (old, new): (&str, &str),
+    shape: BlockShape,
+) -> Vec<Checked> {
     let not_checked = |why: String| Checked { kernel: new.to_owned(), sample: None, verdict: Verdict::NotChecked(why) };
     let plan = match job.plan(place, old) {
         Ok(plan) => plan,
         Err(NoInstance::Cut(reason)) => return vec![not_checked(format!("the original cannot be cut out: {reason}"))],
-        Err(NoInstance::Template { .. }) => return vec![not_checked("a template without an instantiation in view".into())],
+        Err(NoInstance::Template { .. }) => {
+            return vec![not_checked("a template without an instantiation in view".into())];
+        }
     };
     let mut out: Vec<Checked> = vec![];
     for instance in &plan.instances {

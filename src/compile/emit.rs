@@ -57,12 +57,7 @@ pub(super) fn write(reach: &Reach<'_>, asked: &BTreeSet<String>) -> (String, Vec
     (text, names.into_iter().collect())
 }
 
-fn include(
-    reach: &Reach<'_>,
-    name: &str,
-    words: &BTreeSet<String>,
-    out: &mut BTreeSet<String>,
-) {
+fn include(reach: &Reach<'_>, name: &str, words: &BTreeSet<String>, out: &mut BTreeSet<String>) {
     let Header::Device(needs) = headers::classify(name) else { return };
     if !headers::needed(needs, words) {
         return;

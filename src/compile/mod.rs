@@ -38,10 +38,10 @@ pub mod worker;
 
 pub use cache::Cache;
 pub use compare::{BlockShape, Comparison, compare};
+pub use instances::{Parameter, ParameterKind};
 pub use program::{HeaderSource, HeaderText, NoHeaders};
 pub use ptxas::KernelResources;
 pub use slice::{Sliced, Target, Unit, slice, slice_for};
-pub use instances::{Parameter, ParameterKind};
 pub use toolchain::Toolchain;
 pub use unsliceable::Unsliceable;
 pub use worker::Worker;
@@ -262,9 +262,7 @@ impl CompileGate {
                     headers: request.slice.missing.iter().cloned().collect(),
                 }
             });
-        let hint = hint.or_else(|| {
-            Some(Unsliceable::HostLibrary { name: host?, item: request.slice.kernel.clone() })
-        });
+        let hint = hint.or_else(|| Some(Unsliceable::HostLibrary { name: host?, item: request.slice.kernel.clone() }));
         CompileError::Rejected { hint, host_names: request.slice.host_names.iter().cloned().collect(), messages }
     }
 }

@@ -62,7 +62,8 @@ pub struct Instance {
 #[derive(Debug)]
 pub struct Plan {
     pub instances: Vec<Instance>,
-    /// Places that ask for instantiations which could not be followed: these are not among the instances.
+    /// Places that ask for instantiations which could not be followed, or compiled in another unit: these are not among
+    /// the instances.
     pub unfollowed: usize,
 }
 
@@ -71,7 +72,9 @@ pub struct Plan {
 pub enum NoInstance {
     Cut(Unsliceable),
     /// A template that nothing instantiates, and no sample compiled; the message of the last one, if any was tried.
-    Template { last: Option<String> },
+    Template {
+        last: Option<String>,
+    },
 }
 
 /// One file put over what a header source gives, for a candidate that is not on the disk.
@@ -142,7 +145,7 @@ impl<'a> Job<'a> {
         }
         let mut plan = Plan { instances: vec![], unfollowed: 0 };
         let mut views = vec![];
-        let mut failed: Option<Plan> = None;
+        let (mut failed, mut failures): (Option<Plan>, usize) = (None, 0);
         for (user, text) in place.users.iter().take(MAX_USERS) {
             let unit = self.unit(user, text);
             let target = Target::In { file: place.file.0, name };
@@ -156,10 +159,13 @@ impl<'a> Job<'a> {
                 }
                 views.push((unit, sliced));
             } else {
+                failures += found.instances.iter().filter(|i| i.compiled.is_err()).count();
                 failed = failed.or(Some(found));
             }
         }
         if !plan.instances.is_empty() {
+            // What did not compile elsewhere is not among the instances, and is not forgotten.
+            plan.unfollowed += failures;
             return Ok(plan);
         }
         if let Some(failed) = failed {

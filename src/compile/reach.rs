@@ -228,7 +228,8 @@ impl<'a> Reach<'a> {
     /// nothing in it for the device, so that no call can mean something else without it.
     pub fn is_spare(&self, index: usize, root: usize) -> bool {
         let Some(item) = self.program.item(index) else { return false };
-        let kinds = [ItemKind::Type, ItemKind::Alias, ItemKind::Variable, ItemKind::UsingNamespace, ItemKind::MacroCall];
+        let kinds =
+            [ItemKind::Type, ItemKind::Alias, ItemKind::Variable, ItemKind::UsingNamespace, ItemKind::MacroCall];
         let device = |w: &String| is_marker(w) || self.markers.contains(w.as_str()) || w == "template";
         let text = self.program.text(index, item.start, item.end);
         index != root

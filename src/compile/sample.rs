@@ -120,8 +120,10 @@ fn value(of: &str, name: &str, number: &str, hinted: bool, sliced: &Sliced) -> O
         return Some(first.clone());
     }
     let integer = simple.split(' ').all(|w| {
-        matches!(w, "int" | "unsigned" | "long" | "short" | "char" | "signed" | "auto" | "uint" | "size_t" | "std::size_t")
-            || w.trim_start_matches("std::").trim_start_matches('u').starts_with("int")
+        matches!(
+            w,
+            "int" | "unsigned" | "long" | "short" | "char" | "signed" | "auto" | "uint" | "size_t" | "std::size_t"
+        ) || w.trim_start_matches("std::").trim_start_matches('u').starts_with("int")
     });
     let dependent = sliced.parameters.iter().any(|p| p.name == simple);
     if !integer && !dependent {
@@ -153,8 +155,14 @@ mod tests {
         let cases: &[(&str, Option<&str>)] = &[
             ("template <class T> __global__ void k(T* p) {}", Some("T = float")),
             ("template <class T, int N, bool B> __global__ void k(T* p) {}", Some("T = float, N = 32, B = false")),
-            ("template <int BLOCK_SIZE, typename index_t> __global__ void k() {}", Some("BLOCK_SIZE = 256, index_t = int")),
-            ("enum M { A, B }; enum class C : int { X = 2 };\ntemplate <M m, C c> __global__ void k() {}", Some("m = A, c = C::X")),
+            (
+                "template <int BLOCK_SIZE, typename index_t> __global__ void k() {}",
+                Some("BLOCK_SIZE = 256, index_t = int"),
+            ),
+            (
+                "enum M { A, B }; enum class C : int { X = 2 };\ntemplate <M m, C c> __global__ void k() {}",
+                Some("m = M::A, c = C::X"),
+            ),
             ("template <class T, T V, int N = 3> __global__ void k() {}", Some("T = float, V = 32")),
             ("template <int> __global__ void k() {}", Some("1 = 32")),
             ("template <class Op> __global__ void k(Op f) {}", None),

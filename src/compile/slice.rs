@@ -121,10 +121,12 @@ impl Unit {
             .collect();
         let (text, files) = emit::write(&reach, &asked);
         let rivals = reach.by_name.get(kernel.as_str()).into_iter().flatten().filter(|&&i| {
-            program.item(i).is_some_and(|it| it.kind == ItemKind::Function && it.name == kernel) && program.namespaces(i) == program.namespaces(root)
+            program.item(i).is_some_and(|it| it.kind == ItemKind::Function && it.name == kernel)
+                && program.namespaces(i) == program.namespaces(root)
         });
-        let parameter_lists: BTreeSet<Option<String>> =
-            rivals.filter_map(|&i| program.item(i).map(|it| instances::signature(program.text(i, it.start, it.end), &kernel))).collect();
+        let parameter_lists: BTreeSet<Option<String>> = rivals
+            .filter_map(|&i| program.item(i).map(|it| instances::signature(program.text(i, it.start, it.end), &kernel)))
+            .collect();
         let signature = (!is_template && parameter_lists.len() > 1)
             .then(|| instances::signature(item, &kernel))
             .flatten()
@@ -181,9 +183,9 @@ fn enumerations(program: &Program, parameters: &[Parameter]) -> BTreeMap<String,
     for parameter in parameters {
         let ParameterKind::Value(of) = &parameter.kind else { continue };
         let simple = of.rsplit("::").next().unwrap_or(of);
-        let found = program.items().find(|(_, it)| {
-            it.kind == ItemKind::Type && it.head.contains("enum") && it.names.contains(simple)
-        });
+        let found = program
+            .items()
+            .find(|(_, it)| it.kind == ItemKind::Type && it.head.contains("enum") && it.names.contains(simple));
         let Some((i, item)) = found else { continue };
         let text = program.text(i, item.start, item.end);
         let tokens = lex::tokens(text);

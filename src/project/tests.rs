@@ -76,14 +76,18 @@ fn headers_are_found_by_name_where_one_is_nearest_and_files_know_who_includes_th
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     };
-    write("a/k.cu", "#include <tools.h>\n#include \"deep/one.cuh\"\n#include <math.h>\n#include \"twice.h\"\n__global__ void k() {}\n");
+    write(
+        "a/k.cu",
+        "#include <tools.h>\n#include \"deep/one.cuh\"\n#include <math.h>\n#include \"twice.h\"\n__global__ void k() {}\n",
+    );
     write("lib/tools.h", "int tools;\n");
     write("lib/deep/one.cuh", "#include \"two.cuh\"\n__device__ int one;\n");
     write("lib/deep/two.cuh", "__device__ int two;\n");
     write("lib/math.h", "int own_math;\n");
     write("b/twice.h", "int b;\n");
     write("c/twice.h", "int c;\n");
-    let project = load(&[dir.path().to_path_buf()], &Options { root: Some(dir.path().to_path_buf()), ..Options::default() });
+    let project =
+        load(&[dir.path().to_path_buf()], &Options { root: Some(dir.path().to_path_buf()), ..Options::default() });
     let headers = Headers::new(&project, &[]);
     let at = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
     let open = |name: &str, angled| headers.open(&at("a/k.cu"), name, angled).map(|h| h.path);

@@ -77,7 +77,11 @@ pub(super) fn type_of(scan: &Scanned, e: &[Token], at: usize, elsewhere: &Elsewh
             let operand = e.get(end).is_some_and(|t| {
                 matches!(t.kind, Kind::Word | Kind::Number | Kind::Punct(b'(')) || pointer && t.is(b'&')
             });
-            return if operand && (pointer || inside.len() == 1) { declared_type(text, inside).map(|t| t.0) } else { None };
+            return if operand && (pointer || inside.len() == 1) {
+                declared_type(text, inside).map(|t| t.0)
+            } else {
+                None
+            };
         }
         Kind::Number => {
             let number = first.text(text);
@@ -211,9 +215,10 @@ fn declarator(scan: &Scanned, i: usize) -> Option<Ty> {
             return None;
         }
         let first = scan.tokens.get(start..comma)?;
-        let end = first.iter().position(|t| matches!(t.kind, Kind::Punct(b'*' | b'&' | b'=' | b','))).unwrap_or_else(|| {
-            first.iter().rposition(|t| t.kind == Kind::Word).unwrap_or(0)
-        });
+        let end = first
+            .iter()
+            .position(|t| matches!(t.kind, Kind::Punct(b'*' | b'&' | b'=' | b',')))
+            .unwrap_or_else(|| first.iter().rposition(|t| t.kind == Kind::Word).unwrap_or(0));
         let (ty, _) = declared_type(text, first.get(..end)?)?;
         return Some(Ty { base: ty.base, stars: stars.iter().filter(|t| t.is(b'*')).count() + brackets });
     }

@@ -136,7 +136,7 @@ impl Macro<'_> {
             let text = token.text(self.body);
             out.push_str(value(text).unwrap_or(text));
             let next = tokens.get(i + 1);
-            if next.is_some_and(|n| n.start > token.end || n.kind == Kind::Word) && !(hash(i + 1) && hash(i + 2)) {
+            if next.is_some_and(|n| n.start > token.end) && !(hash(i + 1) && hash(i + 2)) {
                 out.push(' ');
             }
             i += 1;
@@ -156,7 +156,9 @@ fn aten(name: &str) -> Option<&'static [&'static str]> {
         "FLOATING_TYPES_AND" | "FLOATING_TYPES_AND2" => &["double", "float", "at::BFloat16"],
         "INTEGRAL_TYPES" => &["unsigned char", "signed char", "int", "long", "short"],
         "ALL_TYPES" => &["unsigned char", "signed char", "int", "long", "short", "double", "float"],
-        "ALL_TYPES_AND_HALF" => &["unsigned char", "signed char", "int", "long", "short", "double", "float", "at::Half"],
+        "ALL_TYPES_AND_HALF" => {
+            &["unsigned char", "signed char", "int", "long", "short", "double", "float", "at::Half"]
+        }
         _ => return None,
     })
 }

@@ -25,8 +25,8 @@ use deduce::{Scanned, bind, declaration, type_of};
 use expand::Macros;
 use template::{Ty, arguments, function_types, split, text_of};
 
-pub(super) use template::{heads, signature};
 pub use template::{Parameter, ParameterKind};
+pub(super) use template::{heads, signature};
 
 /// How long an argument may grow by substitution.
 const MAX_LENGTH: usize = 4096;
@@ -60,7 +60,11 @@ pub(super) fn find(program: &Program, root: usize, qualified: &str, defined: &dy
         return Found { names, unfollowed: 0 };
     }
     let mut search = Search::new(program, defined);
-    let target = Target { name: kernel, parameters: lists.last().cloned().unwrap_or_default(), types: function_types(text, kernel) };
+    let target = Target {
+        name: kernel,
+        parameters: lists.last().cloned().unwrap_or_default(),
+        types: function_types(text, kernel),
+    };
     let mut out = Found::default();
     for found in search.uses(&target, 0) {
         let Some(list) = found else {
@@ -116,7 +120,10 @@ impl<'p> Search<'p> {
                 ItemKind::Define => {
                     for name in item.names.iter().filter(|n| macros.has(n)) {
                         let list = |w: &'p String| (w.as_str(), name.as_str());
-                        item.uses.iter().map(list).for_each(|(w, n)| carriers.entry(w).or_insert_with(Vec::new).push(n));
+                        item.uses
+                            .iter()
+                            .map(list)
+                            .for_each(|(w, n)| carriers.entry(w).or_insert_with(Vec::new).push(n));
                     }
                 }
                 ItemKind::Include { .. } | ItemKind::Undef | ItemKind::Pragma | ItemKind::UsingNamespace => {}
@@ -235,7 +242,8 @@ impl<'p> Search<'p> {
                 (Some(text), _) => out.push(text.clone()),
                 (None, Some(_)) if i >= last => break,
                 (None, Some(default)) => {
-                    let known = |w: &str| target.parameters.iter().zip(&out).find(|(p, _)| p.name == w).map(|(_, v)| v.clone());
+                    let known =
+                        |w: &str| target.parameters.iter().zip(&out).find(|(p, _)| p.name == w).map(|(_, v)| v.clone());
                     let later = |w: &str| target.parameters.iter().skip(i).any(|p| p.name == w);
                     out.push(substitute(default, &known, &later)?);
                 }
@@ -324,10 +332,12 @@ fn owner<'t>(text: &'t str, item: &'t Item) -> Option<&'t str> {
         let key = |t: &Token| matches!(t.text(text), "struct" | "class" | "union");
         let heads_end = after_heads(text, &tokens);
         let at = (heads_end..body).find(|&i| key(&tokens[i]))?;
-        let name = (at + 1..body).find(|&i| tokens[i].kind == Kind::Word && item.names.contains(tokens[i].text(text)))?;
+        let name =
+            (at + 1..body).find(|&i| tokens[i].kind == Kind::Word && item.names.contains(tokens[i].text(text)))?;
         return Some(tokens[name].text(text));
     }
-    let at = (0..body).find(|&i| tokens[i].text(text) == item.name && i > 2 && tokens[i - 1].is(b':') && tokens[i - 2].is(b':'))?;
+    let at = (0..body)
+        .find(|&i| tokens[i].text(text) == item.name && i > 2 && tokens[i - 1].is(b':') && tokens[i - 2].is(b':'))?;
     if !tokens[at - 3].is(b'>') {
         return None;
     }
@@ -429,7 +439,9 @@ fn launch_end(scan: &Scanned, open: usize) -> Option<usize> {
         match scan.tokens[i].kind {
             Kind::Punct(b'(' | b'[' | b'{') => depth += 1,
             Kind::Punct(b')' | b']' | b'}') => depth = depth.checked_sub(1)?,
-            Kind::Punct(b'>') if depth == 0 && scan.is(i + 1, b'>') && scan.is(i + 2, b'>') && !scan.is(i + 3, b'>') => {
+            Kind::Punct(b'>')
+                if depth == 0 && scan.is(i + 1, b'>') && scan.is(i + 2, b'>') && !scan.is(i + 3, b'>') =>
+            {
                 return Some(i + 3);
             }
             Kind::Punct(b';') => return None,

@@ -65,16 +65,16 @@ fn begin(tokens: &[Token]) -> usize {
 
 /// The parts between the commas outside all brackets; none of an empty list.
 pub(super) fn split(tokens: &[Token]) -> Vec<&[Token]> {
-    let (mut out, mut depth, mut from) = (vec![], 0usize, 0);
+    let (mut out, mut depth, mut angle, mut from) = (vec![], 0usize, 0usize, 0);
     for (i, token) in tokens.iter().enumerate() {
         let arrow = i > 0 && (tokens[i - 1].is(b'-') || tokens[i - 1].is(b'=') && tokens[i - 1].end == token.start);
         match token.kind {
             Kind::Punct(b'(' | b'[' | b'{') => depth += 1,
-            // `k<(a < b)>`: a comparison stands in parentheses there.
-            Kind::Punct(b'<') if !tokens.get(i + 1).is_some_and(|t| t.is(b'=')) => depth += 1,
             Kind::Punct(b')' | b']' | b'}') => depth = depth.saturating_sub(1),
-            Kind::Punct(b'>') if !arrow => depth = depth.saturating_sub(1),
-            Kind::Punct(b',') if depth == 0 => {
+            // `k<(a < b)>`: a comparison stands in parentheses.
+            Kind::Punct(b'<') if depth == 0 => angle += 1,
+            Kind::Punct(b'>') if depth == 0 && !arrow => angle = angle.saturating_sub(1),
+            Kind::Punct(b',') if depth == 0 && angle == 0 => {
                 out.push(&tokens[from..i]);
                 from = i + 1;
             }
@@ -300,8 +300,9 @@ mod tests {
             function_types(text, "k").iter().map(|t| t.as_ref().map_or("-".into(), Ty::text)).collect();
         assert_eq!(types, ["T*", "unsigned int", "-", "V<T, 4>", "T*", "float4", "unsigned", "T**"]);
         assert_eq!(
-            signature("void k(const float* __restrict__ a, int n = 3, char b[4], float4 const& c, unsigned)", "k").as_deref(),
-            Some("const float*, int, char[4], float4 const&, unsigned")
+            signature("void k(const float* __restrict__ a, int n = 3, char b[4], float4 const& c, unsigned)", "k")
+                .as_deref(),
+            Some("const float*, int, char [4], float4 const&, unsigned")
         );
         assert_eq!(signature("void k(int (*f)(int))", "k"), None);
         for text in ["void g();", "k", "void k(", "void k()", "k<"] {
