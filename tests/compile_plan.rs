@@ -172,6 +172,15 @@ const CASES: &[Case] = &[
         unfollowed: 0,
     },
     Case {
+        what: "a variable of the host that is set to a constant of the library",
+        files: &[(
+            "k.cuh",
+            "#include <climits>\nlong limit = INT_MAX, other = LONG_MAX;\n__global__ void k(int* p) { p[0] = INT_MAX; p[1] = LONG_MAX > 0; }\n",
+        )],
+        want: Ok(&[("k.cuh", "", None)]),
+        unfollowed: 0,
+    },
+    Case {
         what: "a pointer to a function, and its parameters' names",
         files: &[(
             "k.cuh",

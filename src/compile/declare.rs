@@ -327,10 +327,7 @@ pub(super) fn describe(text: &str, tokens: &[Token], body: Body, has_body: bool)
             (ItemKind::Function, function_names(tokens, &head, &words))
         }
     } else {
-        let named = |i: &usize| {
-            tokens.get(i + 1).is_some_and(|t| matches!(t.kind, Kind::Punct(b'=' | b'[' | b'{' | b';' | b',' | b'(')))
-        };
-        let names = (head.begin..body_at.min(end)).filter(named).flat_map(|i| words(i..i + 1)).collect();
+        let names = variable_names(tokens, head.begin..body_at.min(end), &words);
         (ItemKind::Variable, names)
     };
     item
@@ -354,6 +351,27 @@ fn type_names(tokens: &[Token], begin: usize, body: usize, words: &Words<'_>) ->
     }
     if let Some(close) = tokens.iter().rposition(|t| t.is(b'}')) {
         names.extend(words(close..tokens.len()));
+    }
+    names
+}
+
+/// The words that end a declarator; those of the values are none.
+fn variable_names(tokens: &[Token], range: std::ops::Range<usize>, words: &Words<'_>) -> BTreeSet<String> {
+    let (mut names, mut depth, mut value) = (BTreeSet::new(), 0usize, false);
+    for i in range {
+        match tokens[i].kind {
+            Kind::Punct(b'(' | b'[' | b'{') => depth += 1,
+            Kind::Punct(b')' | b']' | b'}') => depth = depth.saturating_sub(1),
+            Kind::Punct(b'=') if depth == 0 => value = true,
+            Kind::Punct(b',') if depth == 0 => value = false,
+            Kind::Word if depth == 0 && !value => {
+                let next = tokens.get(i + 1).map(|t| t.kind);
+                if matches!(next, Some(Kind::Punct(b'=' | b'[' | b'{' | b';' | b',' | b'('))) {
+                    names.extend(words(i..i + 1));
+                }
+            }
+            _ => {}
+        }
     }
     names
 }

@@ -59,12 +59,22 @@ pub struct Instance {
 }
 
 /// What became of one kernel.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Plan {
     pub instances: Vec<Instance>,
     /// Places that ask for instantiations which could not be followed, or compiled in another unit: these are not among
     /// the instances.
     pub unfollowed: usize,
+}
+
+/// What the units looked at so far gave.
+#[derive(Default)]
+struct Views {
+    plan: Plan,
+    views: Vec<(Arc<Unit>, Sliced)>,
+    /// The first unit in which something did not compile, and how much did not in all.
+    failed: Option<Plan>,
+    failures: usize,
 }
 
 /// Why there is no instance.
@@ -136,49 +146,62 @@ impl<'a> Job<'a> {
     /// Why there is no instance to compile. An instance that does not compile is no error here.
     pub fn plan(&self, place: &Place<'_>, name: &str) -> Result<Plan, NoInstance> {
         let own = self.unit(place.file.0, place.file.1);
-        let first = self.in_unit(&own, &Target::Name(name), place.file.0);
-        if let Ok((_, plan)) = &first
-            && !plan.instances.is_empty()
-            && plan.instances.iter().all(|i| i.compiled.is_ok())
-        {
+        let first = self.in_unit(&own, &Target::Name(name), place.file.0, &BTreeSet::new());
+        let good = |plan: &Plan| !plan.instances.is_empty() && plan.instances.iter().all(|i| i.compiled.is_ok());
+        let (start, own_only) = match &first {
+            Ok((sliced, plan)) if good(plan) => (true, !sliced.is_template),
+            _ => (false, false),
+        };
+        if own_only || (start && place.users.is_empty()) {
             return first.map(|(_, plan)| plan).map_err(NoInstance::Cut);
         }
-        let mut plan = Plan { instances: vec![], unfollowed: 0 };
-        let mut views = vec![];
-        let (mut failed, mut failures): (Option<Plan>, usize) = (None, 0);
+        let mut seen = Views::default();
+        let first = match first {
+            Ok((sliced, plan)) if start => {
+                seen.plan = plan;
+                seen.views.push((own.clone(), sliced));
+                None
+            }
+            other => Some(other),
+        };
+        self.through_users(place, name, &mut seen);
+        if !seen.plan.instances.is_empty() {
+            // What did not compile elsewhere is not among the instances, and is not forgotten.
+            seen.plan.unfollowed += seen.failures;
+            return Ok(seen.plan);
+        }
+        if let Some(failed) = seen.failed {
+            return Ok(failed);
+        }
+        let own = match first {
+            Some(Ok((_, plan))) if !plan.instances.is_empty() => return Ok(plan),
+            Some(Err(why)) if seen.views.is_empty() => return Err(NoInstance::Cut(why)),
+            Some(Ok((sliced, plan))) => Some((own, sliced, plan.unfollowed)),
+            _ => None,
+        };
+        let unfollowed = seen.plan.unfollowed + own.as_ref().map_or(0, |o| o.2);
+        let places = own.into_iter().map(|(unit, sliced, _)| (unit, sliced)).chain(seen.views);
+        self.sample(places.take(2), place.file.0, name, unfollowed)
+    }
+
+    /// Adds what the files that include the file ask for. A plain kernel needs one of them.
+    fn through_users(&self, place: &Place<'_>, name: &str, seen: &mut Views) {
         for (user, text) in place.users.iter().take(MAX_USERS) {
             let unit = self.unit(user, text);
             let target = Target::In { file: place.file.0, name };
-            let Ok((sliced, found)) = self.in_unit(&unit, &target, user) else { continue };
+            let known = seen.plan.instances.iter().map(|i| i.arguments.clone()).collect();
+            let Ok((sliced, found)) = self.in_unit(&unit, &target, user, &known) else { continue };
             if found.instances.iter().all(|i| i.compiled.is_ok()) {
-                plan.unfollowed += found.unfollowed;
-                plan.instances.extend(found.instances);
-                // One user shows what a plain kernel compiles to.
-                if !sliced.is_template {
-                    return Ok(plan);
+                seen.plan.unfollowed = seen.plan.unfollowed.max(found.unfollowed);
+                seen.plan.instances.extend(found.instances);
+                let plain = !sliced.is_template;
+                seen.views.push((unit, sliced));
+                if plain {
+                    return;
                 }
-                views.push((unit, sliced));
             } else {
-                failures += found.instances.iter().filter(|i| i.compiled.is_err()).count();
-                failed = failed.or(Some(found));
-            }
-        }
-        if !plan.instances.is_empty() {
-            // What did not compile elsewhere is not among the instances, and is not forgotten.
-            plan.unfollowed += failures;
-            return Ok(plan);
-        }
-        if let Some(failed) = failed {
-            return Ok(failed);
-        }
-        match first {
-            Ok((_, plan)) if !plan.instances.is_empty() => Ok(plan),
-            Err(why) if views.is_empty() => Err(NoInstance::Cut(why)),
-            first => {
-                let own = first.ok().map(|(sliced, plan)| (own, sliced, plan.unfollowed));
-                let unfollowed = own.as_ref().map_or(0, |o| o.2);
-                let places = own.into_iter().map(|(unit, sliced, _)| (unit, sliced)).chain(views);
-                self.sample(places.take(2), place.file.0, name, unfollowed)
+                seen.failures += found.instances.iter().filter(|i| i.compiled.is_err()).count();
+                seen.failed.get_or_insert(found);
             }
         }
     }
@@ -243,11 +266,18 @@ impl<'a> Job<'a> {
         }
     }
 
-    fn in_unit(&self, unit: &Unit, target: &Target<'_>, path: &str) -> Result<(Sliced, Plan), Unsliceable> {
+    /// Compiles what a unit asks for, the argument lists in `known` left out.
+    fn in_unit(
+        &self,
+        unit: &Unit,
+        target: &Target<'_>,
+        path: &str,
+        known: &BTreeSet<String>,
+    ) -> Result<(Sliced, Plan), Unsliceable> {
         let sliced = unit.cut(target, &[])?;
         let lists: Vec<String> = match sliced.is_template {
             false => vec![String::new()],
-            true => sliced.instantiations.iter().map(|i| arguments_of(i)).collect(),
+            true => sliced.instantiations.iter().map(|i| arguments_of(i)).filter(|a| !known.contains(a)).collect(),
         };
         let origin = if sliced.is_template { Origin::InView } else { Origin::Plain };
         let mut instances = vec![];
