@@ -111,7 +111,13 @@ impl Gate {
 fn judge(plan: Result<Plan, NoInstance>) -> Outcome {
     let plan = plan.map_err(|why| match why {
         NoInstance::Cut(why) => (why.key().to_owned(), format!("{why:?}")),
-        NoInstance::Template { last } => ("needs-instantiation".to_owned(), last.unwrap_or_default()),
+        // A sample that fails for want of another project's header is no question of its arguments.
+        NoInstance::Template { last: Some(error) } if error.key() == "third-party-header" => {
+            (error.key().to_owned(), error.to_string())
+        }
+        NoInstance::Template { last } => {
+            ("needs-instantiation".to_owned(), last.map_or_else(String::new, |e| e.to_string()))
+        }
     })?;
     let mut good = Good::InView;
     for instance in &plan.instances {

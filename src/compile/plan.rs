@@ -314,7 +314,7 @@ impl<'a> Job<'a> {
         name: &str,
         unfollowed: usize,
     ) -> Result<Plan, NoInstance> {
-        let mut last: Option<String> = None;
+        let mut last: Option<Box<CompileError>> = None;
         for (unit, sliced) in places {
             let target = if unit.name() == path { Target::Name(name) } else { Target::In { file: path, name } };
             let mut same = 0;
@@ -327,21 +327,19 @@ impl<'a> Job<'a> {
                 };
                 let other = sample.flipped();
                 let Some(first) = one(sample) else { break };
-                match &first.compiled {
-                    Ok(_) => {
-                        let other = other.and_then(one).filter(|i| i.compiled.is_ok());
-                        return Ok(Plan { instances: [first].into_iter().chain(other).collect(), unfollowed });
-                    }
-                    Err(error) => {
-                        if let Some(flipped) = other.and_then(one).filter(|i| i.compiled.is_ok()) {
-                            return Ok(Plan { instances: vec![flipped], unfollowed });
-                        }
-                        let text = error.to_string();
-                        same = if last.as_ref() == Some(&text) { same + 1 } else { 0 };
-                        last = Some(text);
-                    }
+                let other = other.and_then(one).filter(|i| i.compiled.is_ok());
+                let (first, error) = match first {
+                    Instance { compiled: Err(error), .. } => (None, Some(error)),
+                    good => (Some(good), None),
+                };
+                if first.is_some() || other.is_some() {
+                    return Ok(Plan { instances: first.into_iter().chain(other).collect(), unfollowed });
                 }
-                if same + 1 >= SAME_MESSAGE && last.as_ref().is_some_and(|l| l.contains("undefined")) {
+                let Some(error) = error else { break };
+                let text = error.to_string();
+                same = if last.as_ref().is_some_and(|l| l.to_string() == text) { same + 1 } else { 0 };
+                last = Some(Box::new(error));
+                if same + 1 >= SAME_MESSAGE && text.contains("undefined") {
                     break;
                 }
             }
