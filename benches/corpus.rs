@@ -8,19 +8,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Instant;
 
-use kopt::compile::{
-    Cache, CompileGate, CompileRequest, HeaderSource, HeaderText, Sliced, Target, Toolchain, Worker, slice, worker,
-};
+use kopt::compile::plan::{Job, NoInstance, Origin, Place, Plan};
+use kopt::compile::{Cache, CompileGate, Toolchain, Worker, worker};
 use kopt::contract::{Assumptions, parse_assumption};
 use kopt::facts::macros_of;
 use kopt::ir::{FunctionRef, Program};
-use kopt::project::{self, Options, Project, Resolver, read_limited};
+use kopt::project::{self, Headers, Includers, Options, Project};
 use kopt::skill::Library;
 use kopt::skill::ast::{Platform, Skill};
 use kopt::skill::engine::Payoff;
 use kopt::skill::engine::run::{self, Request};
 use kopt::skill::engine::survey::{self, Finding, FindingKind, Input, Lazy};
-use kopt::source::SourceFile;
+use kopt::source::{FileId, SourceFile};
 use kopt::syntax::cuda::parse_unit;
 use rayon::prelude::*;
 
@@ -32,66 +31,104 @@ fn main() {
     }
     let compile = !args.iter().any(|a| a == "--no-compile");
     args.retain(|a| a != "--no-compile");
-    let mut arch = "sm_80".to_owned();
-    if let Some(at) = args.iter().position(|a| a == "--arch") {
-        arch = args.get(at + 1).cloned().unwrap_or(arch);
+    let skills = !args.iter().any(|a| a == "--no-skills");
+    args.retain(|a| a != "--no-skills");
+    let mut valued = |name: &str| {
+        let at = args.iter().position(|a| a == name)?;
+        let value = args.get(at + 1).cloned();
         args.drain(at..(at + 2).min(args.len()));
-    }
+        value
+    };
+    let arch = valued("--arch").unwrap_or_else(|| "sm_80".to_owned());
+    let list = valued("--list").map(std::path::PathBuf::from);
     // A syntax tree can be as deep as its file is long.
     let pool = rayon::ThreadPoolBuilder::new().stack_size(16 << 20).build().expect("threads");
     for dir in &args {
-        pool.install(|| folder(Path::new(dir), &arch, compile));
-    }
-}
-
-struct Disk(Resolver);
-
-impl HeaderSource for Disk {
-    fn open(&self, includer: &str, name: &str, angled: bool) -> Option<HeaderText> {
-        let path = self.0.resolve(Path::new(includer), name, angled)?;
-        let text = String::from_utf8_lossy(&read_limited(&path).ok()?).into_owned();
-        Some(HeaderText { path: path.to_string_lossy().into_owned(), text })
+        pool.install(|| folder(Path::new(dir), &arch, compile, skills, list.as_deref()));
     }
 }
 
 struct Gate {
     gate: CompileGate,
-    headers: Disk,
+    headers: Headers,
+    includers: Includers,
     arch: String,
 }
 
-/// The name to count a kernel that does not compile under, or `None` where it compiles; the text explains.
-type Outcome = Result<(), (String, String)>;
+/// What became of a kernel. `Err` has the name to count it under, and a text that explains.
+type Outcome = Result<Good, (String, String)>;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Good {
+    /// Every instantiation in view that could be followed compiles.
+    InView,
+    /// None is in view; one that kopt chose compiles.
+    Sample,
+}
 
 impl Gate {
-    fn new(root: &Path, arch: &str) -> Option<Gate> {
+    fn new(project: &Project, arch: &str) -> Option<Gate> {
         let found = Toolchain::find();
         found.nvrtc.as_ref()?;
         let me = std::env::current_exe().ok()?;
         let worker = Worker::new(me, vec!["--worker".into()], std::time::Duration::from_secs(60));
         let gate = CompileGate::new(found, Cache::none()).with_worker(worker);
-        Some(Gate { gate, headers: Disk(Resolver::new(&[], root)), arch: arch.to_owned() })
+        let headers = Headers::new(project, &[]);
+        let includers = Includers::of(project, &headers);
+        Some(Gate { gate, headers, includers, arch: arch.to_owned() })
     }
 
-    fn compile(&self, file: &SourceFile, kernel: &str) -> Outcome {
-        let sliced = slice(&file.name, &file.text, &Target::Name(kernel), &self.headers)
-            .map_err(|why| (why.key().to_owned(), format!("{why:?}")))?;
-        if !sliced.is_template {
-            return self.one(&sliced, kernel);
-        }
-        if sliced.instantiations.is_empty() {
-            return Err(("needs-instantiation".into(), String::new()));
-        }
-        let arguments = |i: &String| i.find('<').map_or_else(String::new, |at| i[at..].to_owned());
-        let name = |i: &String| format!("{}{}", sliced.kernel, arguments(i));
-        sliced.instantiations.iter().try_for_each(|i| self.one(&sliced, &name(i)))
+    fn job(&self) -> Job<'_> {
+        Job::new(&self.gate, &self.headers, &self.arch, &[])
     }
 
-    fn one(&self, sliced: &Sliced, name: &str) -> Outcome {
-        let names = if sliced.is_template { vec![name.to_owned()] } else { vec![] };
-        let request = CompileRequest { slice: sliced, names, arch: &self.arch, options: &[] };
-        self.gate.compile(&request).map(|_| ()).map_err(|e| (e.key().to_owned(), e.to_string()))
+    /// Runs `with` on a file and those that include it.
+    fn at<T>(&self, project: &Project, file: &SourceFile, id: FileId, with: impl FnOnce(&Place<'_>) -> T) -> T {
+        let sources = self.includers.of_file(id).into_iter().map(|u| project.sources.get(u));
+        let users: Vec<(&str, &str)> = sources.map(|s| (&*s.name, &*s.text)).collect();
+        with(&Place { file: (&file.name, &file.text), users: &users })
     }
+
+    fn compile(&self, job: &Job<'_>, project: &Project, id: FileId, kernel: &str) -> Outcome {
+        self.at(project, project.sources.get(id), id, |place| judge(job.plan(place, kernel)))
+    }
+
+    /// Whether `kernel` of the new text compiles as `old` of the original did.
+    fn again(&self, project: &Project, id: FileId, old: &str, new: &SourceFile, kernel: &str) -> Outcome {
+        self.at(project, project.sources.get(id), id, |place| {
+            let job = self.job();
+            let Ok(plan) = job.plan(place, old) else { return Err(("original".into(), "it does not compile".into())) };
+            for instance in plan.instances.iter().filter(|i| i.compiled.is_ok()) {
+                let compiled = job.candidate(instance, place, &new.text, kernel);
+                let (_, compiled) = compiled.map_err(|why| (why.key().to_owned(), why.to_string()))?;
+                compiled.map_err(|e| (e.key().to_owned(), e.to_string()))?;
+            }
+            Ok(Good::InView)
+        })
+    }
+}
+
+fn judge(plan: Result<Plan, NoInstance>) -> Outcome {
+    let plan = plan.map_err(|why| match why {
+        NoInstance::Cut(why) => (why.key().to_owned(), format!("{why:?}")),
+        // A sample that fails for want of another project's header is no question of its arguments.
+        NoInstance::Template { last: Some(error) } if error.key() == "third-party-header" => {
+            (error.key().to_owned(), error.to_string())
+        }
+        NoInstance::Template { last } => {
+            ("needs-instantiation".to_owned(), last.map_or_else(String::new, |e| e.to_string()))
+        }
+    })?;
+    let mut good = Good::InView;
+    for instance in &plan.instances {
+        if let Err(e) = &instance.compiled {
+            return Err((e.key().to_owned(), format!("{} in {}: {e}", instance.arguments, instance.unit)));
+        }
+        if matches!(instance.origin, Origin::Sample(_)) {
+            good = Good::Sample;
+        }
+    }
+    Ok(good)
 }
 
 fn load(dir: &Path) -> (Project, Program) {
@@ -101,7 +138,7 @@ fn load(dir: &Path) -> (Project, Program) {
     (project, Program { units, complete: false })
 }
 
-fn folder(dir: &Path, arch: &str, compile: bool) {
+fn folder(dir: &Path, arch: &str, compile: bool, with_skills: bool, list: Option<&Path>) {
     let name = dir.file_name().map_or_else(|| dir.display().to_string(), |n| n.to_string_lossy().into_owned());
     let clock = Instant::now();
     let (project, program) = load(dir);
@@ -123,15 +160,15 @@ fn folder(dir: &Path, arch: &str, compile: bool) {
         assumptions: &assumptions,
         platform: Platform::parse(arch),
     };
-    let findings = survey_all(input);
+    let findings = if with_skills { survey_all(input) } else { vec![] };
     let seconds = clock.elapsed().as_secs_f64();
     println!("read and judged in {seconds:.2} s");
-    let gate = compile.then(|| Gate::new(&project.root, arch)).flatten();
+    let gate = compile.then(|| Gate::new(&project, arch)).flatten();
     let mut compiles: BTreeSet<FunctionRef> = BTreeSet::new();
     if let Some(gate) = &gate {
-        compiles = compile_all(gate, &project, &program);
+        compiles = compile_all(gate, &project, &program, list);
     }
-    for skill in &skills {
+    for skill in skills.iter().filter(|_| with_skills) {
         skill_row(skill, &findings, &project, &program, &assumptions, arch, gate.as_ref(), &compiles);
     }
 }
@@ -159,10 +196,10 @@ fn survey_all(input: Input) -> Vec<Finding> {
     survey::functions(input.program).par_iter().flat_map_iter(of).collect()
 }
 
-fn compile_all(gate: &Gate, project: &Project, program: &Program) -> BTreeSet<FunctionRef> {
+fn compile_all(gate: &Gate, project: &Project, program: &Program, list: Option<&Path>) -> BTreeSet<FunctionRef> {
     let kernels = program.kernels();
-    let of =
-        |k: &FunctionRef| gate.compile(project.sources.get(program.unit(k.unit).file), &program.function(*k).qualified);
+    let job = gate.job();
+    let of = |k: &FunctionRef| gate.compile(&job, project, program.unit(k.unit).file, &program.function(*k).qualified);
     let outcomes: Vec<Outcome> = kernels.par_iter().map(of).collect();
     let mut reasons: BTreeMap<String, (usize, BTreeMap<String, usize>)> = BTreeMap::new();
     for (why, text) in outcomes.iter().filter_map(|o| o.as_ref().err()) {
@@ -170,14 +207,31 @@ fn compile_all(gate: &Gate, project: &Project, program: &Program) -> BTreeSet<Fu
         entry.0 += 1;
         *entry.1.entry(text.chars().take(110).collect()).or_default() += 1;
     }
+    if let Some(path) = list {
+        let line = |(k, o): (&FunctionRef, &Outcome)| {
+            let file = &project.sources.get(program.unit(k.unit).file).name;
+            let (key, text) = match o {
+                Ok(Good::InView) => ("ok", ""),
+                Ok(Good::Sample) => ("sample", ""),
+                Err((key, text)) => (key.as_str(), text.as_str()),
+            };
+            format!("{key}\t{file}\t{}\t{}\n", program.function(*k).qualified, text.replace(['\n', '\t'], " "))
+        };
+        let text: String = kernels.iter().zip(&outcomes).map(line).collect();
+        let written = std::fs::OpenOptions::new().create(true).append(true).open(path);
+        written.and_then(|mut f| std::io::Write::write_all(&mut f, text.as_bytes())).expect("the list can be written");
+    }
     let third = reasons.get("third-party-header").map_or(0, |r| r.0);
-    let good = outcomes.iter().filter(|o| o.is_ok()).count();
+    let good = outcomes.iter().filter(|o| matches!(o, Ok(Good::InView))).count();
+    let samples = outcomes.iter().filter(|o| matches!(o, Ok(Good::Sample))).count();
     let rest = kernels.len() - third;
     let share = 100.0 * good as f64 / rest.max(1) as f64;
     println!(
-        "compile ({}): {good} of {} kernels; {share:.1} % of the {rest} without third-party headers",
+        "compile ({}): {good} of {} kernels; {share:.1} % of the {rest} without third-party headers; {samples} more as \
+            samples, with them {:.1} %",
         gate.arch,
-        kernels.len()
+        kernels.len(),
+        100.0 * (good + samples) as f64 / rest.max(1) as f64
     );
     for (why, (n, texts)) in &reasons {
         let mut texts: Vec<_> = texts.iter().collect();
@@ -283,8 +337,10 @@ fn apply(
             if !(compiled(&k.qualified) || added && origin()) {
                 continue;
             }
-            match gate.compile(new, &k.qualified) {
-                Ok(()) => kept += 1,
+            let from = unit.kernels().filter(|o| k.qualified.starts_with(&o.qualified)).map(|o| &o.qualified);
+            let Some(origin) = from.max_by_key(|o| o.len()) else { continue };
+            match gate.again(project, unit.file, origin, new, &k.qualified) {
+                Ok(_) => kept += 1,
                 Err((why, text)) if added && why == "needs-instantiation" => back.push(text),
                 Err((why, text)) => broken.push(format!("{} {}: {why}: {text}", old.name, k.qualified)),
             }

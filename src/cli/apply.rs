@@ -136,8 +136,7 @@ pub fn compiler(verify: Verify, session: &Session) -> Result<(Option<Gate>, Stri
         return Ok((None, "not run (--verify none)".into()));
     }
     let flags = &session.config.nvcc_flags;
-    let gate =
-        Gate::find(&session.loaded.project.root, &session.include, &session.define, flags, session.arch.as_deref());
+    let gate = Gate::find(&session.loaded.project, &session.include, &session.define, flags, session.arch.as_deref());
     match gate {
         Some(gate) => {
             let mut text = format!("{}, {}", gate.toolchain(), gate.arch());
@@ -173,8 +172,7 @@ pub fn results(session: &Session, outcome: &Outcome, gate: Option<&Gate>) -> Vec
 fn compiled(gate: &Gate, session: &Session, outcome: &Outcome, file: FileId, changes: &[&Change]) -> Vec<Checked> {
     let program: &Program = &session.loaded.program;
     let pairs = gate::pairs(changes, program, &outcome.program, file);
-    let (before, after) = (session.sources().get(file), outcome.sources.get(file));
-    gate.check(before, after, &pairs, program, session.sources())
+    gate.check(file, outcome.sources.get(file), &pairs, program, session.sources())
 }
 
 /// Refusals of one skill that are shown in full.

@@ -1,15 +1,13 @@
 //! The compile gate on the files of one run: original and candidate of every kernel that changed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use kopt::compile::{
-    BlockShape, Cache, Comparison, CompileError, CompileGate, CompileRequest, Compiled, HeaderSource, HeaderText,
-    Sliced, Target, Toolchain, compare, slice, toolchain,
-};
+use kopt::compile::plan::{Instance, Job, NoInstance, Origin, Place};
+use kopt::compile::{BlockShape, Cache, Comparison, CompileError, CompileGate, Toolchain, compare, toolchain};
 use kopt::diag::Diagnostic;
 use kopt::ir::{ExprKind, Function, FunctionRef, Program};
-use kopt::project::{Resolver, read_limited};
+use kopt::project::{Headers, Includers, Project};
 use kopt::source::{FileId, SourceFile, Sources};
 use serde_json::{Value, json};
 
@@ -30,12 +28,15 @@ pub enum Verdict {
 pub struct Checked {
     /// With template arguments where it has some.
     pub kernel: String,
+    /// What must be said of the arguments where kopt chose them: they are a sample.
+    pub sample: Option<String>,
     pub verdict: Verdict,
 }
 
 pub struct Gate {
     gate: CompileGate,
-    headers: Disk,
+    headers: Headers,
+    includers: Includers,
     options: Vec<String>,
     arch: String,
     /// Options of the project that the run-time compiler does not know.
@@ -48,22 +49,10 @@ pub const DEFAULT_ARCH: &str = "sm_80";
 /// Threads of a block when nothing in view says how many.
 const USUAL_THREADS: u32 = 256;
 
-struct Disk {
-    resolver: Resolver,
-}
-
-impl HeaderSource for Disk {
-    fn open(&self, includer: &str, name: &str, angled: bool) -> Option<HeaderText> {
-        let path = self.resolver.resolve(Path::new(includer), name, angled)?;
-        let text = String::from_utf8_lossy(&read_limited(&path).ok()?).into_owned();
-        Some(HeaderText { path: path.to_string_lossy().into_owned(), text })
-    }
-}
-
 impl Gate {
     /// A gate, if there is a compiler.
     pub fn find(
-        root: &Path,
+        project: &Project,
         include: &[PathBuf],
         define: &[String],
         nvcc_flags: &[String],
@@ -75,9 +64,11 @@ impl Gate {
         let flags = kopt::compile::flags::from_nvcc(nvcc_flags);
         let mut options = flags.options;
         options.extend(define.iter().map(|d| format!("-D{d}")));
+        let headers = Headers::new(project, include);
         Some(Gate {
             gate: CompileGate::new(found, cache),
-            headers: Disk { resolver: Resolver::new(include, root) },
+            includers: Includers::of(project, &headers),
+            headers,
             options,
             arch: arch.unwrap_or(DEFAULT_ARCH).to_owned(),
             not_honoured: flags.not_honoured,
@@ -96,83 +87,94 @@ impl Gate {
     /// name, or the kernel that a dispatch put beside it).
     pub fn check(
         &self,
-        before: &SourceFile,
+        file: FileId,
         after: &SourceFile,
         pairs: &BTreeSet<(String, String)>,
         program: &Program,
         sources: &Sources,
     ) -> Vec<Checked> {
-        pairs.iter().flat_map(|(old, new)| self.kernel(before, after, old, new, program, sources)).collect()
+        let before = sources.get(file);
+        let users = self.includers.of_file(file).into_iter().map(|u| sources.get(u));
+        let users: Vec<(&str, &str)> = users.map(|s| (&*s.name, &*s.text)).collect();
+        let place = Place { file: (&before.name, &before.text), users: &users };
+        let job = Job::new(&self.gate, &self.headers, &self.arch, &self.options);
+        let of =
+            |(old, new): &(String, String)| kernel(&job, &place, after, (old, new), block_shape(program, sources, old));
+        pairs.iter().flat_map(of).collect()
     }
+}
 
-    fn kernel(
-        &self,
-        before: &SourceFile,
-        after: &SourceFile,
-        old: &str,
-        new: &str,
-        program: &Program,
-        sources: &Sources,
-    ) -> Vec<Checked> {
-        let one = |kernel: &str, verdict| vec![Checked { kernel: kernel.to_owned(), verdict }];
-        let original = match slice(&before.name, &before.text, &Target::Name(old), &self.headers) {
-            Ok(sliced) => sliced,
-            Err(reason) => return one(new, Verdict::NotChecked(format!("the original cannot be cut out: {reason}"))),
-        };
-        let candidate = match slice(&after.name, &after.text, &Target::Name(new), &self.headers) {
-            Ok(sliced) => sliced,
-            Err(reason) => return one(new, Verdict::NotChecked(format!("the candidate cannot be cut out: {reason}"))),
-        };
-        let instances = match (original.is_template, original.instantiations.as_slice()) {
-            (false, _) => vec![String::new()],
-            (true, []) => return one(new, Verdict::NotChecked("a template without an instantiation in view".into())),
-            (true, list) => {
-                list.iter().map(|i| i.find('<').map_or_else(String::new, |at| i[at..].to_owned())).collect()
-            }
-        };
-        let shape = block_shape(program, sources, old);
-        instances
-            .iter()
-            .map(|arguments| {
-                let (a, b) = (format!("{}{arguments}", original.kernel), format!("{}{arguments}", candidate.kernel));
-                Checked { verdict: self.pair((&original, &a), (&candidate, &b), after, shape), kernel: b }
-            })
-            .collect()
-    }
-
-    fn compile(&self, (sliced, name): (&Sliced, &str)) -> Result<Compiled, CompileError> {
-        let request =
-            CompileRequest { slice: sliced, names: vec![name.to_owned()], arch: &self.arch, options: &self.options };
-        self.gate.compile(&request)
-    }
-
-    fn pair(
-        &self,
-        original: (&Sliced, &str),
-        candidate: (&Sliced, &str),
-        after: &SourceFile,
-        shape: BlockShape,
-    ) -> Verdict {
-        let before = match self.compile(original) {
-            Ok(compiled) => compiled,
-            Err(error) => return Verdict::NotChecked(format!("the original does not compile by itself: {error}")),
-        };
-        let now = match self.compile(candidate) {
-            Ok(compiled) => compiled,
-            Err(error @ CompileError::Rejected { .. }) => {
-                let mut sources = Sources::default();
-                let file = sources.add(after.clone());
-                let text = sources.get(file).clone();
-                let find = |name: &str| (name == text.name).then_some((file, &text));
-                return Verdict::Fails { problems: error.diagnostics(&find), sources };
-            }
-            Err(error) => return Verdict::NotChecked(format!("the candidate could not be compiled: {error}")),
-        };
-        match (before.kernels.first(), now.kernels.first()) {
-            (Some(a), Some(b)) => Verdict::Compiles(Box::new(compare(&self.arch, (a, shape), (b, shape)))),
-            _ => Verdict::NotChecked("the compiler did not say what the kernel takes".into()),
+/// What the gate says of one kernel and its counterpart: one account for each instantiation.
+fn kernel(
+    job: &Job<'_>,
+    place: &Place<'_>,
+    after: &SourceFile,
+    (old, new): (&str, &str),
+    shape: BlockShape,
+) -> Vec<Checked> {
+    let not_checked = |why: String| Checked { kernel: new.to_owned(), sample: None, verdict: Verdict::NotChecked(why) };
+    let plan = match job.plan(place, old) {
+        Ok(plan) => plan,
+        Err(NoInstance::Cut(reason)) => return vec![not_checked(format!("the original cannot be cut out: {reason}"))],
+        Err(NoInstance::Template { .. }) => {
+            return vec![not_checked("a template without an instantiation in view".into())];
         }
+    };
+    let mut out: Vec<Checked> = vec![];
+    for instance in &plan.instances {
+        let sample = match &instance.origin {
+            Origin::Sample(sample) => Some(sample.note()),
+            Origin::Plain | Origin::InView => None,
+        };
+        let (kernel, verdict) = pair(job, place, after, instance, new, shape);
+        out.push(Checked { kernel, sample, verdict });
     }
+    if out.iter().any(|c| c.sample.is_some()) {
+        out.push(not_checked("no instantiation is in view; a sample says nothing of others".into()));
+    }
+    if plan.unfollowed > 0 {
+        let why = format!("{} places ask for instantiations whose arguments kopt cannot follow", plan.unfollowed);
+        out.push(not_checked(why));
+    }
+    out
+}
+
+/// The name of the candidate with its arguments, and what becomes of it.
+fn pair(
+    job: &Job<'_>,
+    place: &Place<'_>,
+    after: &SourceFile,
+    instance: &Instance,
+    new: &str,
+    shape: BlockShape,
+) -> (String, Verdict) {
+    let plain = || format!("{new}{}", instance.arguments);
+    let before = match &instance.compiled {
+        Ok(compiled) => compiled,
+        Err(error) => {
+            let why = format!("the original does not compile by itself: {error}");
+            return (plain(), Verdict::NotChecked(why));
+        }
+    };
+    let (name, now) = match job.candidate(instance, place, &after.text, new) {
+        Ok(found) => found,
+        Err(reason) => return (plain(), Verdict::NotChecked(format!("the candidate cannot be cut out: {reason}"))),
+    };
+    let verdict = match now {
+        Ok(now) => match (before.kernels.first(), now.kernels.first()) {
+            (Some(a), Some(b)) => Verdict::Compiles(Box::new(compare(job.arch(), (a, shape), (b, shape)))),
+            _ => Verdict::NotChecked("the compiler did not say what the kernel takes".into()),
+        },
+        Err(error @ CompileError::Rejected { .. }) => {
+            let mut sources = Sources::default();
+            let file = sources.add(after.clone());
+            let text = sources.get(file).clone();
+            let find = |name: &str| (name == text.name).then_some((file, &text));
+            Verdict::Fails { problems: error.diagnostics(&find), sources }
+        }
+        Err(error) => Verdict::NotChecked(format!("the candidate could not be compiled: {error}")),
+    };
+    (name, verdict)
 }
 
 /// Threads per block as the launches or the launch bounds in view say.
@@ -234,7 +236,8 @@ pub fn text(arch: &str, checked: &[Checked]) -> String {
     for c in checked {
         match &c.verdict {
             Verdict::Compiles(table) => {
-                out += &format!("compile: {} compiles for {arch}\n", c.kernel);
+                let sample = c.sample.as_ref().map_or_else(String::new, |note| format!(", compiled with {note}"));
+                out += &format!("compile: {} compiles for {arch}{sample}\n", c.kernel);
                 for line in table.text().lines() {
                     out += &format!("  {line}\n");
                 }
@@ -248,7 +251,13 @@ pub fn text(arch: &str, checked: &[Checked]) -> String {
 
 pub fn json(checked: &[Checked]) -> Vec<Value> {
     let of = |c: &Checked| match &c.verdict {
-        Verdict::Compiles(table) => json!({ "kernel": c.kernel, "state": "compiles", "table": table }),
+        Verdict::Compiles(table) => {
+            let mut out = json!({ "kernel": c.kernel, "state": "compiles", "table": table });
+            if let (Some(note), Some(fields)) = (&c.sample, out.as_object_mut()) {
+                fields.insert("sample".into(), json!(note));
+            }
+            out
+        }
         Verdict::NotChecked(why) => json!({ "kernel": c.kernel, "state": "not-checked", "reason": why }),
         Verdict::Fails { problems, sources } => {
             let problems: Vec<Value> = problems.iter().map(|d| json::diagnostic(sources, d)).collect();

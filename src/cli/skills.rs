@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use kopt::project::Project;
 use kopt::skill::{Library, Skill, doc, print};
 use serde_json::json;
 
@@ -118,7 +119,7 @@ fn test(library: &Library, which: &[String], printer: &mut Printer) -> Result<Ex
     if which.is_empty() {
         names.extend(library.names().map(str::to_owned));
     }
-    let gate = Gate::find(Path::new("."), &[], &[], &[], None);
+    let gate = Gate::find(&Project::default(), &[], &[], &[], None);
     let compile = gate
         .as_ref()
         .map_or_else(|| "not run (no CUDA compiler)".to_owned(), |g| format!("{}, {}", g.toolchain(), g.arch()));

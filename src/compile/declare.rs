@@ -327,10 +327,7 @@ pub(super) fn describe(text: &str, tokens: &[Token], body: Body, has_body: bool)
             (ItemKind::Function, function_names(tokens, &head, &words))
         }
     } else {
-        let named = |i: &usize| {
-            tokens.get(i + 1).is_some_and(|t| matches!(t.kind, Kind::Punct(b'=' | b'[' | b'{' | b';' | b',' | b'(')))
-        };
-        let names = (head.begin..body_at.min(end)).filter(named).flat_map(|i| words(i..i + 1)).collect();
+        let names = variable_names(tokens, head.begin..body_at.min(end), &words);
         (ItemKind::Variable, names)
     };
     item
@@ -358,6 +355,27 @@ fn type_names(tokens: &[Token], begin: usize, body: usize, words: &Words<'_>) ->
     names
 }
 
+/// The words that end a declarator; those of the values are none.
+fn variable_names(tokens: &[Token], range: std::ops::Range<usize>, words: &Words<'_>) -> BTreeSet<String> {
+    let (mut names, mut depth, mut value) = (BTreeSet::new(), 0usize, false);
+    for i in range {
+        match tokens[i].kind {
+            Kind::Punct(b'(' | b'[' | b'{') => depth += 1,
+            Kind::Punct(b')' | b']' | b'}') => depth = depth.saturating_sub(1),
+            Kind::Punct(b'=') if depth == 0 => value = true,
+            Kind::Punct(b',') if depth == 0 => value = false,
+            Kind::Word if depth == 0 && !value => {
+                let next = tokens.get(i + 1).map(|t| t.kind);
+                if matches!(next, Some(Kind::Punct(b'=' | b'[' | b'{' | b';' | b',' | b'('))) {
+                    names.extend(words(i..i + 1));
+                }
+            }
+            _ => {}
+        }
+    }
+    names
+}
+
 fn typedef_names(tokens: &[Token], begin: usize, words: &Words<'_>) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let after = tokens.iter().rposition(|t| t.is(b'}'));
@@ -373,8 +391,25 @@ fn typedef_names(tokens: &[Token], begin: usize, words: &Words<'_>) -> BTreeSet<
         names.extend(words(i + 1..i + 2));
         return names;
     }
-    let ends = |i: &usize| tokens.get(i + 1).is_some_and(|t| t.is(b';') || t.is(b'[') || t.is(b','));
-    names.extend((begin + 1..tokens.len()).filter(ends).flat_map(|i| words(i..i + 1)));
+    // `typedef void (CONVENTION name)(int);`
+    let pointer = |i: &usize| tokens[*i].is(b')') && tokens.get(i + 1).is_some_and(|t| t.is(b'('));
+    if let Some(i) = (begin + 1..tokens.len()).find(pointer) {
+        names.extend(words(i - 1..i));
+        return names;
+    }
+    let mut depth = 0usize;
+    for i in begin + 1..tokens.len() {
+        match tokens[i].kind {
+            Kind::Punct(b'(' | b'<') => depth += 1,
+            Kind::Punct(b')' | b'>') => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        // `typedef int name(float);` declares a function type.
+        let ends = tokens.get(i + 1).is_some_and(|t| matches!(t.kind, Kind::Punct(b';' | b'[' | b',' | b'(')));
+        if depth == 0 && ends {
+            names.extend(words(i..i + 1));
+        }
+    }
     names
 }
 

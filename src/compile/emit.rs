@@ -10,10 +10,9 @@ use super::lex;
 use super::reach::Reach;
 use super::slice::PRELUDE;
 use super::standard;
-use super::unsliceable::Unsliceable;
 
 /// Writes the kept entries as one unit; also the names of the files that it has text of.
-pub(super) fn write(reach: &Reach<'_>) -> Result<(String, Vec<String>), Unsliceable> {
+pub(super) fn write(reach: &Reach<'_>, asked: &BTreeSet<String>) -> (String, Vec<String>) {
     let program = reach.program;
     let owned = |set: &BTreeSet<&str>| set.iter().map(|s| s.to_string()).collect::<BTreeSet<String>>();
     let words = owned(&reach.words);
@@ -22,7 +21,7 @@ pub(super) fn write(reach: &Reach<'_>) -> Result<(String, Vec<String>), Unslicea
         let group_kept = entry.group.is_some_and(|g| reach.kept[g]);
         match &entry.event {
             Event::Item(Item { kind: ItemKind::Include { name, .. }, .. }) => {
-                include(reach, name, &words, &mut included)?;
+                include(reach, name, &words, &mut included);
             }
             Event::Item(item) if reach.kept[i] => {
                 files.insert(entry.file);
@@ -46,36 +45,31 @@ pub(super) fn write(reach: &Reach<'_>) -> Result<(String, Vec<String>), Unslicea
         }
     }
     for name in &program.brought {
-        include(reach, name, &words, &mut included)?;
+        include(reach, name, &words, &mut included);
+    }
+    // Types that only the name expressions speak of.
+    for name in ["cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h"] {
+        include(reach, name, asked, &mut included);
     }
     let mut text = prelude(reach, &words, included);
     text.push_str(&body);
     let names = files.into_iter().map(|f| program.files[f].name.clone()).collect::<BTreeSet<_>>();
-    Ok((text, names.into_iter().collect()))
+    (text, names.into_iter().collect())
 }
 
-fn include(
-    reach: &Reach<'_>,
-    name: &str,
-    words: &BTreeSet<String>,
-    out: &mut BTreeSet<String>,
-) -> Result<(), Unsliceable> {
-    let Header::Device(needs) = headers::classify(name) else { return Ok(()) };
+fn include(reach: &Reach<'_>, name: &str, words: &BTreeSet<String>, out: &mut BTreeSet<String>) {
+    let Header::Device(needs) = headers::classify(name) else { return };
     if !headers::needed(needs, words) {
-        return Ok(());
+        return;
     }
     if name != "cub/cub.cuh" {
         out.insert(name.to_owned());
-        return Ok(());
+        return;
     }
     for (_, member) in reach.qualified.iter().filter(|(scope, _)| *scope == "cub") {
-        let header = headers::cub_header(member).ok_or_else(|| Unsliceable::HostLibrary {
-            name: format!("cub::{member}"),
-            item: "cub/cub.cuh".to_owned(),
-        })?;
-        out.insert(header.to_owned());
+        // What is not in the table belongs to the host, or the compiler will name it.
+        out.extend(headers::cub_header(member).map(str::to_owned));
     }
-    Ok(())
 }
 
 /// Headers and stand-ins for the standard library.

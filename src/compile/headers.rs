@@ -161,7 +161,32 @@ fn is_host(name: &str) -> bool {
 
 /// Which header of CUB holds a class, since `cub/cub.cuh` itself is refused by NVRTC.
 pub fn cub_header(class: &str) -> Option<&'static str> {
+    // `cub::BLOCK_REDUCE_RAKING` belongs to `BlockReduce`.
+    const ALGORITHMS: &[(&str, &str)] = &[
+        ("BLOCK_REDUCE_", "cub/block/block_reduce.cuh"),
+        ("BLOCK_SCAN_", "cub/block/block_scan.cuh"),
+        ("BLOCK_LOAD_", "cub/block/block_load.cuh"),
+        ("BLOCK_STORE_", "cub/block/block_store.cuh"),
+        ("BLOCK_HISTO_", "cub/block/block_histogram.cuh"),
+        ("WARP_LOAD_", "cub/warp/warp_load.cuh"),
+        ("WARP_STORE_", "cub/warp/warp_store.cuh"),
+        ("LOAD_", "cub/thread/thread_load.cuh"),
+        ("STORE_", "cub/thread/thread_store.cuh"),
+    ];
     const TABLE: &[(&str, &str)] = &[
+        ("BlockAdjacentDifference", "cub/block/block_adjacent_difference.cuh"),
+        ("BlockDiscontinuity", "cub/block/block_discontinuity.cuh"),
+        ("BlockShuffle", "cub/block/block_shuffle.cuh"),
+        ("BlockRunLengthDecode", "cub/block/block_run_length_decode.cuh"),
+        ("WarpExchange", "cub/warp/warp_exchange.cuh"),
+        ("WarpLoad", "cub/warp/warp_load.cuh"),
+        ("WarpStore", "cub/warp/warp_store.cuh"),
+        ("ThreadLoad", "cub/thread/thread_load.cuh"),
+        ("ThreadStore", "cub/thread/thread_store.cuh"),
+        ("ThreadReduce", "cub/thread/thread_reduce.cuh"),
+        ("KeyValuePair", "cub/util_type.cuh"),
+        ("ArgMax", "cub/thread/thread_operators.cuh"),
+        ("ArgMin", "cub/thread/thread_operators.cuh"),
         ("BlockReduce", "cub/block/block_reduce.cuh"),
         ("BlockScan", "cub/block/block_scan.cuh"),
         ("BlockLoad", "cub/block/block_load.cuh"),
@@ -177,7 +202,8 @@ pub fn cub_header(class: &str) -> Option<&'static str> {
         ("Max", "cub/thread/thread_operators.cuh"),
         ("Min", "cub/thread/thread_operators.cuh"),
     ];
-    TABLE.iter().find(|(name, _)| *name == class).map(|(_, header)| *header)
+    let exact = TABLE.iter().find(|(name, _)| *name == class);
+    exact.or_else(|| ALGORITHMS.iter().find(|(start, _)| class.starts_with(start))).map(|(_, header)| *header)
 }
 
 /// The `cuda/std` header that supplies `std::name`, for the names that [`super::standard`] does not supply.
@@ -216,7 +242,8 @@ pub fn cuda_std(name: &str) -> Option<&'static str> {
             &["fill", "copy", "sort", "lower_bound", "upper_bound", "fill_n", "copy_n", "max_element", "for_each"],
         ),
         ("initializer_list", &["initializer_list"]),
-        ("iterator", &["begin", "end", "iterator_traits", "size", "distance", "advance"]),
+        ("iterator", &["begin", "end", "iterator_traits", "size", "distance", "advance", "iterator"]),
+        ("iterator", &["input_iterator_tag", "forward_iterator_tag", "random_access_iterator_tag", "reverse_iterator"]),
         ("atomic", &["atomic", "memory_order_relaxed", "memory_order_acquire", "memory_order_release", "memory_order"]),
         (
             "type_traits",

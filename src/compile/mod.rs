@@ -25,9 +25,11 @@ pub mod messages;
 pub mod nvcc;
 pub mod nvrtc;
 pub mod occupancy;
+pub mod plan;
 mod program;
 pub mod ptxas;
 mod reach;
+pub mod sample;
 pub mod slice;
 mod standard;
 pub mod toolchain;
@@ -36,9 +38,10 @@ pub mod worker;
 
 pub use cache::Cache;
 pub use compare::{BlockShape, Comparison, compare};
+pub use instances::{Parameter, ParameterKind};
 pub use program::{HeaderSource, HeaderText, NoHeaders};
 pub use ptxas::KernelResources;
-pub use slice::{Sliced, Target, slice, slice_for};
+pub use slice::{Sliced, Target, Unit, slice, slice_for};
 pub use toolchain::Toolchain;
 pub use unsliceable::Unsliceable;
 pub use worker::Worker;
@@ -248,6 +251,9 @@ impl CompileGate {
         if first.is_some_and(|m| m.file.as_deref() == Some("__nv_name_map") && undefined(&m.text) == Some(kernel)) {
             return CompileError::SwitchedOff { kernel: request.slice.kernel.clone() };
         }
+        let errors = || messages.iter().filter(|m| m.severity == Severity::Error);
+        let lacks = |space: &str| errors().find_map(|m| member_of(&m.text, space)).map(|m| format!("{space}::{m}"));
+        let host = lacks("std").or_else(|| lacks("cub"));
         let unknown = messages.iter().filter(|m| m.severity == Severity::Error).find_map(|m| undefined(&m.text));
         let hint =
             unknown.filter(|n| !request.slice.missing.is_empty() && !request.slice.host_names.contains(*n)).map(|n| {
@@ -256,8 +262,16 @@ impl CompileGate {
                     headers: request.slice.missing.iter().cloned().collect(),
                 }
             });
+        let hint = hint.or_else(|| Some(Unsliceable::HostLibrary { name: host?, item: request.slice.kernel.clone() }));
         CompileError::Rejected { hint, host_names: request.slice.host_names.iter().cloned().collect(), messages }
     }
+}
+
+/// `x` in `namespace "std" has no member "x"`.
+fn member_of<'t>(text: &'t str, space: &str) -> Option<&'t str> {
+    let rest = text.strip_prefix("namespace \"")?;
+    let (name, rest) = rest.split_once('"')?;
+    (name == space && rest.starts_with(" has no member")).then(|| rest.split('"').nth(1)).flatten()
 }
 
 /// The name in a message that says that a name is not known.

@@ -66,6 +66,8 @@ pub(super) struct Program {
 const MAX_ENTRIES: usize = 200_000;
 const MAX_BYTES: usize = 64 << 20;
 const MAX_DEPTH: usize = 40;
+/// How often a guarded file is expanded under different conditions.
+const MAX_EXPANSIONS: usize = 6;
 
 impl Program {
     pub fn load(name: &str, text: &str, headers: &dyn HeaderSource) -> Program {
@@ -76,7 +78,7 @@ impl Program {
             brought: BTreeSet::new(),
             overflow: false,
         };
-        let mut loader = Loader { program: &mut program, headers, open: vec![], seen: BTreeSet::new(), bytes: 0 };
+        let mut loader = Loader { program: &mut program, headers, open: vec![], seen: BTreeMap::new(), bytes: 0 };
         loader.file(name.to_owned(), text.to_owned(), 0);
         program
     }
@@ -113,13 +115,21 @@ impl Program {
     }
 }
 
+/// A group around the entries that follow.
+struct Open {
+    entry: usize,
+    /// Whether it makes its content conditional.
+    conditional: bool,
+    /// How many `#else` and `#elif` it has had.
+    branch: usize,
+}
+
 struct Loader<'a> {
     program: &'a mut Program,
     headers: &'a dyn HeaderSource,
-    /// Open groups: entry index, and whether the group makes its content conditional.
-    open: Vec<(usize, bool)>,
-    /// Guarded files that were expanded where no condition applies.
-    seen: BTreeSet<String>,
+    open: Vec<Open>,
+    /// The conditional branches under which each guarded file was expanded.
+    seen: BTreeMap<String, Vec<Vec<(usize, usize)>>>,
     bytes: usize,
 }
 
@@ -133,8 +143,9 @@ impl Loader<'_> {
         let events = items::events(&text);
         let guard = guard_of(&events, &text);
         let once = guard.is_some() || events.iter().any(|e| is_once(e, &text));
-        if once && !self.open.iter().any(|&(_, conditional)| conditional) {
-            self.seen.insert(name.clone());
+        if once {
+            let branches = self.branches();
+            self.seen.entry(name.clone()).or_default().push(branches);
         }
         let index = self.program.files.len();
         let lines = Lines::new(&text);
@@ -158,15 +169,29 @@ impl Loader<'_> {
     fn push(&mut self, file: usize, event: Event, is_guard: bool) {
         let index = self.program.entries.len();
         let group = match event {
-            Event::Close { .. } | Event::Endif { .. } => self.open.pop().map(|(i, _)| i),
-            _ => self.open.last().map(|&(i, _)| i),
+            Event::Close { .. } | Event::Endif { .. } => self.open.pop().map(|o| o.entry),
+            _ => self.open.last().map(|o| o.entry),
         };
         match event {
-            Event::Open { .. } => self.open.push((index, false)),
-            Event::If { .. } => self.open.push((index, !is_guard)),
+            Event::Open { .. } => self.open.push(Open { entry: index, conditional: false, branch: 0 }),
+            Event::If { .. } => self.open.push(Open { entry: index, conditional: !is_guard, branch: 0 }),
+            Event::Else { .. } => self.open.last_mut().into_iter().for_each(|o| o.branch += 1),
             _ => {}
         }
         self.program.entries.push(Entry { file, event, group });
+    }
+
+    /// The conditional branches that are open.
+    fn branches(&self) -> Vec<(usize, usize)> {
+        self.open.iter().filter(|o| o.conditional).map(|o| (o.entry, o.branch)).collect()
+    }
+
+    /// Whether a guarded file stands already under conditions that hold here too. A file that was expanded very often
+    /// under others is taken as there.
+    fn is_there(&self, path: &str) -> bool {
+        let now = self.branches();
+        let before = self.seen.get(path).map_or(&[][..], Vec::as_slice);
+        before.len() >= MAX_EXPANSIONS || before.iter().any(|b| now.starts_with(b))
     }
 
     fn include(&mut self, from: &str, file: usize, item: Item, depth: usize) {
@@ -175,7 +200,7 @@ impl Loader<'_> {
         self.program.brought.extend(headers::brings(name));
         let found = if *angled && known != Header::Unknown { None } else { self.headers.open(from, name, *angled) };
         match (found, known) {
-            (Some(header), _) if self.seen.contains(&header.path) => {}
+            (Some(header), _) if self.is_there(&header.path) => {}
             (Some(header), _) => self.file(header.path, header.text, depth + 1),
             (None, Header::Device(_)) => self.push(file, Event::Item(item), false),
             (None, Header::Host) => {}

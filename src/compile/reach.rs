@@ -21,6 +21,8 @@ pub(super) struct Reach<'a> {
     pub words: BTreeSet<&'a str>,
     pub qualified: BTreeSet<(&'a str, &'a str)>,
     pub host_names: BTreeSet<&'a str>,
+    /// Entries that are never kept.
+    pub without: BTreeSet<usize>,
 }
 
 impl<'a> Reach<'a> {
@@ -43,6 +45,7 @@ impl<'a> Reach<'a> {
             words: BTreeSet::new(),
             qualified: BTreeSet::new(),
             host_names: BTreeSet::new(),
+            without: BTreeSet::new(),
         }
     }
 
@@ -88,6 +91,9 @@ impl<'a> Reach<'a> {
         let program = self.program;
         let Some(item) = program.item(index) else { return };
         if self.kept[index] || !(forced || self.is_device(item)) {
+            return;
+        }
+        if self.without.contains(&index) {
             return;
         }
         self.kept[index] = true;
@@ -170,41 +176,67 @@ impl<'a> Reach<'a> {
         }
     }
 
-    /// Reasons that no compiler needs to be asked for.
-    pub fn check(&self) -> Result<(), Unsliceable> {
+    /// Reasons that no compiler needs to be asked for. What a name reached and cannot be compiled is left out where the
+    /// kernel itself does not speak of it: reaching by name keeps too much, and the compiler will say if it was needed.
+    pub fn check(&mut self, root: usize) -> Result<(), Unsliceable> {
         let program = self.program;
-        for (_, item) in program.items().filter(|(i, _)| self.kept[*i]) {
+        let spaces: BTreeSet<&str> = program
+            .entries
+            .iter()
+            .filter_map(|e| if let Event::Open { name, .. } = &e.event { Some(name.as_str()) } else { None })
+            .collect();
+        let own = program.item(root).map(|it| &it.uses);
+        for (i, item) in program.items() {
+            if !self.kept[i] {
+                continue;
+            }
+            let host = item.qualified.iter().find(|(scope, member)| {
+                let known = standard::supplies(member) || headers::cuda_std(member).is_some() || member.is_empty();
+                scope == "std" && !known
+            });
+            let foreign = item.qualified.iter().find(|(scope, _)| {
+                let scope = scope.as_str();
+                let theirs = THIRD_PARTY.contains(&scope) && !program.missing.is_empty();
+                theirs && !spaces.contains(scope) && !self.by_name.contains_key(scope)
+            });
+            let spoken_of = item.names.iter().any(|n| own.is_some_and(|o| o.contains(n)));
+            if i != root && (host.is_some() || foreign.is_some()) && !spoken_of && item.kind != ItemKind::Function {
+                self.kept[i] = false;
+                if foreign.is_none() {
+                    self.host_names.extend(item.names.iter().map(String::as_str));
+                }
+                continue;
+            }
             if item.launches {
                 return Err(Unsliceable::LaunchFromDevice { item: first_name(item) });
             }
             if item.kind == ItemKind::Variable && item.head.contains("texture") {
                 return Err(Unsliceable::TextureReference { name: first_name(item) });
             }
-            for (scope, member) in &item.qualified {
-                let known = standard::supplies(member) || headers::cuda_std(member).is_some() || member.is_empty();
-                if scope == "std" && !known {
-                    return Err(Unsliceable::HostLibrary { name: format!("std::{member}"), item: first_name(item) });
-                }
+            if let Some((_, member)) = host {
+                return Err(Unsliceable::HostLibrary { name: format!("std::{member}"), item: first_name(item) });
+            }
+            if let Some((scope, member)) = foreign {
+                let headers = program.missing.iter().cloned().collect();
+                return Err(Unsliceable::ThirdPartyHeader { name: format!("{scope}::{member}"), headers });
             }
         }
-        if program.missing.is_empty() {
-            return Ok(());
-        }
-        let spaces: BTreeSet<&str> = program
-            .entries
-            .iter()
-            .filter_map(|e| if let Event::Open { name, .. } = &e.event { Some(name.as_str()) } else { None })
-            .collect();
-        let foreign = self.qualified.iter().find(|(scope, _)| {
-            THIRD_PARTY.contains(scope) && !spaces.contains(scope) && !self.by_name.contains_key(scope)
-        });
-        match foreign {
-            Some((scope, member)) => Err(Unsliceable::ThirdPartyHeader {
-                name: format!("{scope}::{member}"),
-                headers: program.missing.iter().cloned().collect(),
-            }),
-            None => Ok(()),
-        }
+        Ok(())
+    }
+
+    /// Whether the unit may do without a kept entry if the compiler refuses it: it is no function, no template and has
+    /// nothing in it for the device, so that no call can mean something else without it.
+    pub fn is_spare(&self, index: usize, root: usize) -> bool {
+        let Some(item) = self.program.item(index) else { return false };
+        let kinds =
+            [ItemKind::Type, ItemKind::Alias, ItemKind::Variable, ItemKind::UsingNamespace, ItemKind::MacroCall];
+        let device = |w: &String| is_marker(w) || self.markers.contains(w.as_str()) || w == "template";
+        let text = self.program.text(index, item.start, item.end);
+        index != root
+            && kinds.contains(&item.kind)
+            && !text.starts_with("template")
+            && !item.uses.iter().any(device)
+            && !item.head.iter().any(device)
     }
 }
 

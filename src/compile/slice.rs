@@ -5,9 +5,11 @@
 //! piece stands after a `#line`, so that messages and `-lineinfo` speak of the user's file. Reaching by name keeps too
 //! much rather than too little; host functions and host variables are never kept.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::instances::{Parameter, ParameterKind};
 use super::items::{Item, ItemKind};
+use super::lex::{self, Kind};
 use super::program::{HeaderSource, Program};
 use super::reach::Reach;
 use super::unsliceable::Unsliceable;
@@ -20,6 +22,8 @@ pub enum Target<'a> {
     Name(&'a str),
     /// By any byte offset inside its definition in the main file.
     At(usize),
+    /// By name, defined in one of the files that the unit includes.
+    In { file: &'a str, name: &'a str },
 }
 
 /// A unit that NVRTC can be asked to compile.
@@ -30,18 +34,119 @@ pub struct Sliced {
     pub kernel: String,
     /// Whether the caller must say which instantiation is meant.
     pub is_template: bool,
-    /// `kernel<..>` as launched or explicitly instantiated in the main file, without repetition.
+    /// `kernel<..>` as the unit launches or explicitly instantiates it, without repetition.
     pub instantiations: Vec<String>,
+    /// Places of the unit that ask for an instantiation whose arguments could not be followed.
+    pub unfollowed: usize,
+    /// The parameters of the template; none of a plain function.
+    pub parameters: Vec<Parameter>,
+    /// The name expression of a plain kernel that shares its name with others: `(void (*)(float*, int))k`.
+    pub signature: Option<String>,
+    /// The enumerations that the parameters are of, each with its first value.
+    pub enumerations: BTreeMap<String, String>,
     /// The user's files that the unit has text of, as named in its `#line` directives.
     pub files: Vec<String>,
     /// Host functions and host variables that carry a name which the slice uses: left out.
     pub host_names: BTreeSet<String>,
     /// Headers of other projects that were not found: left out.
     pub missing: BTreeSet<String>,
+    /// What the unit may do without, if the compiler refuses it.
+    pub(super) spare: Vec<Spare>,
+}
+
+/// A kept entry and its lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Spare {
+    pub entry: usize,
+    pub file: String,
+    pub first: u32,
+    pub last: u32,
 }
 
 /// The file name under which messages speak of text that is kopt's own.
 pub const PRELUDE: &str = "kopt-prelude";
+
+/// A file with its headers, read once and cut many times.
+pub struct Unit {
+    program: Program,
+}
+
+impl Unit {
+    pub fn load(name: &str, text: &str, headers: &dyn HeaderSource) -> Unit {
+        Unit { program: Program::load(name, text, headers) }
+    }
+
+    /// The name of the main file.
+    pub fn name(&self) -> &str {
+        self.program.files.first().map_or("", |f| &f.name)
+    }
+
+    /// Cuts the device slice of one kernel. What the arguments of the name expressions `names` mention is kept too; only
+    /// without any are the instantiations looked for.
+    ///
+    /// # Errors
+    /// A named reason why the unit cannot be cut; nothing is guessed.
+    pub fn cut(&self, target: &Target<'_>, names: &[String]) -> Result<Sliced, Unsliceable> {
+        self.cut_without(target, names, &BTreeSet::new())
+    }
+
+    /// The same without some of the entries that an earlier cut called spare.
+    pub(super) fn cut_without(
+        &self,
+        target: &Target<'_>,
+        names: &[String],
+        without: &BTreeSet<usize>,
+    ) -> Result<Sliced, Unsliceable> {
+        let program = &self.program;
+        if program.overflow {
+            return Err(Unsliceable::TooLarge);
+        }
+        let (root, kernel) = find(program, target)?;
+        let item = program.item(root).map_or("", |i| program.text(root, i.start, i.end));
+        let mut path = program.namespaces(root);
+        path.push(&kernel);
+        let qualified = path.join("::");
+        let mut reach = Reach::new(program);
+        reach.without = without.clone();
+        let parameters = instances::heads(item).pop().unwrap_or_default();
+        let is_template = item.starts_with("template");
+        let found = match is_template && names.is_empty() {
+            true => instances::find(program, root, &qualified, &|w| reach.defines(w)),
+            false => instances::Found::default(),
+        };
+        reach.run(root, found.names.iter().chain(names));
+        reach.check(root)?;
+        let asked: BTreeSet<String> = (found.names.iter().chain(names))
+            .flat_map(|n| lex::tokens(n).into_iter().map(|t| t.text(n).to_owned()))
+            .collect();
+        let (text, files) = emit::write(&reach, &asked);
+        let rivals = reach.by_name.get(kernel.as_str()).into_iter().flatten().filter(|&&i| {
+            program.item(i).is_some_and(|it| it.kind == ItemKind::Function && it.name == kernel)
+                && program.namespaces(i) == program.namespaces(root)
+        });
+        let parameter_lists: BTreeSet<Option<String>> = rivals
+            .filter_map(|&i| program.item(i).map(|it| instances::signature(program.text(i, it.start, it.end), &kernel)))
+            .collect();
+        let signature = (!is_template && parameter_lists.len() > 1)
+            .then(|| instances::signature(item, &kernel))
+            .flatten()
+            .map(|types| format!("(void (*)({types})){qualified}"));
+        Ok(Sliced {
+            text,
+            kernel: qualified,
+            is_template,
+            instantiations: found.names,
+            unfollowed: found.unfollowed,
+            enumerations: enumerations(program, &parameters),
+            parameters,
+            signature,
+            files,
+            host_names: reach.host_names.iter().map(|s| s.to_string()).collect(),
+            missing: program.missing.clone(),
+            spare: spare(&reach, root),
+        })
+    }
+}
 
 /// Cuts the device slice of one kernel of `text`, the file called `name`.
 ///
@@ -59,33 +164,39 @@ pub fn slice_for(
     headers: &dyn HeaderSource,
     names: &[String],
 ) -> Result<Sliced, Unsliceable> {
-    let program = Program::load(name, text, headers);
-    if program.overflow {
-        return Err(Unsliceable::TooLarge);
+    Unit::load(name, text, headers).cut(target, names)
+}
+
+fn spare(reach: &Reach<'_>, root: usize) -> Vec<Spare> {
+    let program = reach.program;
+    let of = |(entry, item): (usize, &Item)| {
+        let file = &program.files[program.entries[entry].file];
+        let (first, last) = (file.lines.line_of(item.start), file.lines.line_of(item.end));
+        Spare { entry, file: file.name.clone(), first, last }
+    };
+    program.items().filter(|(i, _)| reach.kept[*i] && reach.is_spare(*i, root)).map(of).collect()
+}
+
+/// The first value of each enumeration that a template parameter is of.
+fn enumerations(program: &Program, parameters: &[Parameter]) -> BTreeMap<String, String> {
+    let mut out = BTreeMap::new();
+    for parameter in parameters {
+        let ParameterKind::Value(of) = &parameter.kind else { continue };
+        let simple = of.rsplit("::").next().unwrap_or(of);
+        let found = program
+            .items()
+            .find(|(_, it)| it.kind == ItemKind::Type && it.head.contains("enum") && it.names.contains(simple));
+        let Some((i, item)) = found else { continue };
+        let text = program.text(i, item.start, item.end);
+        let tokens = lex::tokens(text);
+        let first = tokens.iter().skip_while(|t| !t.is(b'{')).find(|t| t.kind == Kind::Word);
+        let scoped = tokens.iter().take_while(|t| !t.is(b'{')).any(|t| t.text(text) == simple);
+        if let Some(first) = first {
+            let prefix = if scoped { format!("{of}::") } else { String::new() };
+            out.insert(of.clone(), format!("{prefix}{}", first.text(text)));
+        }
     }
-    let (root, kernel) = find(&program, target)?;
-    let item = program.item(root).map_or("", |i| program.text(root, i.start, i.end));
-    let mut path = program.namespaces(root);
-    path.push(&kernel);
-    let qualified = path.join("::");
-    let mut reach = Reach::new(&program);
-    let main = program.files.first().map_or("", |f| f.text.as_str());
-    let mut instantiations = instances::instantiations(main, &kernel, &qualified, &|w| reach.defines(w));
-    if instantiations.is_empty() && instances::has_all_defaults(item) {
-        instantiations.push(format!("{qualified}<>"));
-    }
-    reach.run(root, instantiations.iter().chain(names));
-    reach.check()?;
-    let (text, files) = emit::write(&reach)?;
-    Ok(Sliced {
-        text,
-        kernel: qualified,
-        is_template: item.starts_with("template"),
-        instantiations,
-        files,
-        host_names: reach.host_names.iter().map(|s| s.to_string()).collect(),
-        missing: program.missing.clone(),
-    })
+    out
 }
 
 /// The entry that defines the kernel, and the kernel's own name.
@@ -103,6 +214,18 @@ fn find(program: &Program, target: &Target<'_>) -> Result<(usize, String), Unsli
             let inside = || program.items().find(|(_, it)| it.kind == ItemKind::Type && it.uses.contains(simple));
             let found =
                 best.or_else(inside).ok_or_else(|| Unsliceable::KernelNotFound { name: (*wanted).to_owned() })?;
+            Ok((found.0, simple.to_owned()))
+        }
+        Target::In { file, name } => {
+            let simple = name.rsplit("::").next().unwrap_or(name);
+            let scope: Vec<&str> = name.split("::").filter(|s| !s.is_empty() && *s != simple).collect();
+            let is_it = |i: usize, it: &Item| {
+                let entry = &program.entries[i];
+                it.names.contains(simple) && usable(it) && program.files[entry.file].name == *file
+            };
+            let named = || program.items().filter(|(i, it)| is_it(*i, it) && program.namespaces(*i).ends_with(&scope));
+            let found = named().find(|(i, it)| it.name == simple && body(it, *i)).or_else(|| named().next());
+            let found = found.ok_or_else(|| Unsliceable::KernelNotFound { name: (*name).to_owned() })?;
             Ok((found.0, simple.to_owned()))
         }
         Target::At(offset) => {

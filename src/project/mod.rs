@@ -4,6 +4,7 @@
 //! contents alone, never on the number of threads.
 
 mod discover;
+mod headers;
 mod include;
 
 use std::collections::BTreeSet;
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 pub use discover::{EXTENSIONS, discover};
+pub use headers::{Headers, Includers};
 pub use include::{Resolver, find_root};
 
 use crate::diag::{Code, Diagnostic, Severity};

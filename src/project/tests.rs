@@ -66,3 +66,43 @@ fn definitions_from_the_command_line_count() {
     let project = load(&[dir.path().join("a.cu")], &Options { defines, ..Options::default() });
     assert_eq!(project.constants(), [("FLAG".to_owned(), 1), ("N".to_owned(), 4)]);
 }
+
+#[test]
+fn headers_are_found_by_name_where_one_is_nearest_and_files_know_who_includes_them() {
+    use crate::compile::HeaderSource;
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write(
+        "a/k.cu",
+        "#include <tools.h>\n#include \"deep/one.cuh\"\n#include <math.h>\n#include \"twice.h\"\n__global__ void k() {}\n",
+    );
+    write("lib/tools.h", "int tools;\n");
+    write("lib/deep/one.cuh", "#include \"two.cuh\"\n__device__ int one;\n");
+    write("lib/deep/two.cuh", "__device__ int two;\n");
+    write("lib/math.h", "int own_math;\n");
+    write("b/twice.h", "int b;\n");
+    write("c/twice.h", "int c;\n");
+    let project =
+        load(&[dir.path().to_path_buf()], &Options { root: Some(dir.path().to_path_buf()), ..Options::default() });
+    let headers = Headers::new(&project, &[]);
+    let at = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
+    let open = |name: &str, angled| headers.open(&at("a/k.cu"), name, angled).map(|h| h.path);
+    assert_eq!(open("tools.h", true), Some(at("lib/tools.h")));
+    assert_eq!(open("deep/one.cuh", false), Some(at("lib/deep/one.cuh")));
+    // Two are equally near; a standard header is never a file of the project; a name is not a part of one.
+    for name in ["twice.h", "math.h", "ools.h", "none.h", ""] {
+        assert_eq!(open(name, name == "math.h"), None, "{name}");
+    }
+    let includers = Includers::of(&project, &headers);
+    let of = |name: &str| -> Vec<String> {
+        let file = project.files.iter().find(|f| f.path == dir.path().join(name)).unwrap();
+        includers.of_file(file.id).into_iter().map(|id| project.sources.get(id).name.to_string()).collect()
+    };
+    assert_eq!(of("lib/deep/two.cuh"), [at("a/k.cu"), at("lib/deep/one.cuh")]);
+    assert_eq!(of("lib/tools.h"), [at("a/k.cu")]);
+    assert!(of("a/k.cu").is_empty() && of("b/twice.h").is_empty());
+}

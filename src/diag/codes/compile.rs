@@ -65,8 +65,9 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         code: Code(413),
         title: "a template needs an instantiation",
-        explain: "A template is compiled for given arguments only. kopt takes those of launches `k<float, 4><<<..>>>` and of explicit \
-            instantiations in the same file; if there are none, name one in the contract or on the command line.",
+        explain: "A template is compiled for given arguments only. kopt takes those that launches and explicit instantiations of the files \
+            in the run ask for, also through templates and macros of the host; if there are none, it tries a few of its own and \
+            says so. Nothing compiled here: give the folder of the files that launch the kernel.",
     },
     Entry {
         code: Code(414),

@@ -1,0 +1,583 @@
+//! Which instantiations of a kernel template a program asks for.
+//!
+//! ```text
+//! k<<<g, b>>>(p)   k<float, N><<<..>>>(..)   template __global__ void k<float>(..);   f = k<half>;
+//!      |                  |
+//!      |                  N is a constant of the function, or a parameter of its template -> who instantiates that?
+//!      T from the type of p
+//! ```
+//!
+//! Launches inside macros are read after expansion. An instantiation whose arguments cannot be followed is counted and
+//! left out: nothing is guessed, and what is found is what the text says.
+
+mod deduce;
+mod expand;
+mod template;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use super::declare::{angle_end, is_keyword};
+use super::items::{Item, ItemKind};
+use super::lex::{self, Kind, Token};
+use super::program::Program;
+use deduce::{Scanned, bind, declaration, type_of};
+use expand::Macros;
+use template::{Ty, arguments, function_types, split, text_of};
+
+pub use template::{Parameter, ParameterKind};
+pub(super) use template::{heads, signature};
+
+/// How long an argument may grow by substitution.
+const MAX_LENGTH: usize = 4096;
+/// Instantiations that are kept of one template.
+const MAX_FOUND: usize = 64;
+/// How many templates a launch may be wrapped in.
+const MAX_DEPTH: usize = 8;
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Found {
+    /// `kernel<..>`, each once, in the order of the text.
+    pub names: Vec<String>,
+    /// Places that ask for an instantiation whose arguments could not be followed.
+    pub unfollowed: usize,
+}
+
+/// Values of template parameters by name.
+type Bound = BTreeMap<String, String>;
+
+/// The instantiations of the kernel that the entry `root` defines, under the name `qualified`. `defined` says whether
+/// the program defines a name for the device.
+pub(super) fn find(program: &Program, root: usize, qualified: &str, defined: &dyn Fn(&str) -> bool) -> Found {
+    let Some(item) = program.item(root) else { return Found::default() };
+    let text = program.text(root, item.start, item.end);
+    let lists = heads(text);
+    let kernel = qualified.rsplit("::").next().unwrap_or(qualified);
+    if lists.first().is_some_and(Vec::is_empty) {
+        // `template <> __global__ void k<float>(..)`: the definition says it.
+        let names = own_list(text, kernel).map(|l| format!("{qualified}<{l}>")).into_iter().collect();
+        return Found { names, unfollowed: 0 };
+    }
+    let mut search = Search::new(program, defined);
+    let target = Target {
+        name: kernel,
+        parameters: lists.last().cloned().unwrap_or_default(),
+        types: function_types(text, kernel),
+    };
+    let mut out = Found::default();
+    for found in search.uses(&target, 0) {
+        let Some(list) = found else {
+            out.unfollowed += 1;
+            continue;
+        };
+        let name = format!("{qualified}<{}>", list.join(", "));
+        if !out.names.contains(&name) && out.names.len() < MAX_FOUND {
+            out.names.push(name);
+        }
+    }
+    if out.names.is_empty() && !target.parameters.is_empty() && target.parameters.iter().all(|p| p.default.is_some()) {
+        out.names.push(format!("{qualified}<>"));
+    }
+    out
+}
+
+/// The list in `name<..>(` of a specialisation's own head.
+fn own_list(text: &str, name: &str) -> Option<String> {
+    let tokens = lex::tokens(text);
+    let at = tokens.iter().position(|t| t.text(text) == name)?;
+    let end = angle_end(&tokens, at + 1).filter(|_| tokens.get(at + 1).is_some_and(|t| t.is(b'<')))?;
+    Some(text_of(text, tokens.get(at + 2..end - 1)?))
+}
+
+/// A template that is looked for.
+struct Target<'a> {
+    name: &'a str,
+    parameters: Vec<Parameter>,
+    /// Types of the function's parameters; empty for a class.
+    types: Vec<Option<Ty>>,
+}
+
+struct Search<'p> {
+    program: &'p Program,
+    macros: Macros<'p>,
+    defined: &'p dyn Fn(&str) -> bool,
+    /// Items by the words that they use.
+    by_word: BTreeMap<&'p str, Vec<usize>>,
+    /// Function-like macros by the words of their bodies.
+    carriers: BTreeMap<&'p str, Vec<&'p str>>,
+    expanded: BTreeMap<usize, Rc<Scanned>>,
+    bound: BTreeMap<usize, Rc<Vec<Option<Bound>>>>,
+    open: BTreeSet<usize>,
+}
+
+impl<'p> Search<'p> {
+    fn new(program: &'p Program, defined: &'p dyn Fn(&str) -> bool) -> Search<'p> {
+        let macros = Macros::of(program);
+        let (mut by_word, mut carriers) = (BTreeMap::new(), BTreeMap::new());
+        for (i, item) in program.items() {
+            match item.kind {
+                ItemKind::Define => {
+                    for name in item.names.iter().filter(|n| macros.has(n)) {
+                        let list = |w: &'p String| (w.as_str(), name.as_str());
+                        item.uses
+                            .iter()
+                            .map(list)
+                            .for_each(|(w, n)| carriers.entry(w).or_insert_with(Vec::new).push(n));
+                    }
+                }
+                ItemKind::Include { .. } | ItemKind::Undef | ItemKind::Pragma | ItemKind::UsingNamespace => {}
+                _ => item.uses.iter().for_each(|w| by_word.entry(w.as_str()).or_insert_with(Vec::new).push(i)),
+            }
+        }
+        let (expanded, bound, open) = Default::default();
+        Search { program, macros, defined, by_word, carriers, expanded, bound, open }
+    }
+
+    /// The items that may mention `name`, directly or by a macro.
+    fn items(&self, name: &str) -> BTreeSet<usize> {
+        let mut words: Vec<&str> = vec![name];
+        let mut seen: BTreeSet<&str> = BTreeSet::new();
+        let mut out = BTreeSet::new();
+        while let Some(word) = words.pop() {
+            if !seen.insert(word) {
+                continue;
+            }
+            out.extend(self.by_word.get(word).into_iter().flatten());
+            words.extend(self.carriers.get(word).into_iter().flatten());
+        }
+        // `k_##t` in a macro gives names that stand nowhere.
+        out
+    }
+
+    fn scan(&mut self, index: usize) -> Rc<Scanned> {
+        if let Some(known) = self.expanded.get(&index) {
+            return known.clone();
+        }
+        let item = self.program.item(index);
+        let text = item.map_or("", |it| self.program.text(index, it.start, it.end));
+        let scan = Rc::new(Scanned::new(self.macros.expand(text)));
+        self.expanded.insert(index, scan.clone());
+        scan
+    }
+
+    /// The argument lists that the program's uses of a template have; `None` for each that could not be followed.
+    fn uses(&mut self, target: &Target<'_>, depth: usize) -> Vec<Option<Vec<String>>> {
+        let mut out = vec![];
+        if depth > MAX_DEPTH {
+            return out;
+        }
+        for index in self.items(target.name) {
+            let Some(item) = self.program.item(index) else { continue };
+            let scan = self.scan(index);
+            for at in (0..scan.tokens.len()).filter(|&i| scan.word(i) == target.name) {
+                if out.len() > 4 * MAX_FOUND {
+                    return out;
+                }
+                if let Some(mention) = mention(&scan, item, at, target) {
+                    out.extend(self.resolve(&scan, item, index, at, mention, target, depth));
+                }
+            }
+        }
+        out
+    }
+
+    /// The argument lists that one mention gives: one for each instantiation of the template around it.
+    #[expect(clippy::too_many_arguments)]
+    fn resolve(
+        &mut self,
+        scan: &Scanned,
+        item: &Item,
+        index: usize,
+        at: usize,
+        mention: Mention,
+        target: &Target<'_>,
+        depth: usize,
+    ) -> Vec<Option<Vec<String>>> {
+        let Some(written) = self.complete(scan, at, &mention, target) else { return vec![None] };
+        let outer: Vec<Parameter> = heads(self.program.text(index, item.start, item.end)).concat();
+        let is_parameter = |w: &str| outer.iter().any(|p| p.name == w);
+        let followed: Option<Vec<String>> =
+            written.iter().map(|a| follow(scan, a, at, &is_parameter, self.defined)).collect();
+        let Some(followed) = followed else { return vec![None] };
+        let needs = |text: &String| lex::tokens(text).iter().any(|t| is_parameter(t.text(text)));
+        if !followed.iter().any(needs) {
+            return vec![Some(followed)];
+        }
+        let bound = self.bound(index, item, depth + 1);
+        let fill = |b: &Option<Bound>| -> Option<Vec<String>> {
+            let b = b.as_ref()?;
+            followed.iter().map(|a| substitute(a, &|w| b.get(w).cloned(), &is_parameter)).collect()
+        };
+        bound.iter().map(fill).collect()
+    }
+
+    /// The arguments as written at the mention, those left to the compiler deduced; defaults at the end are left out.
+    fn complete(&self, scan: &Scanned, at: usize, mention: &Mention, target: &Target<'_>) -> Option<Vec<String>> {
+        let mut slots: Vec<Option<String>> = vec![None; target.parameters.len()];
+        let pack = target.parameters.last().is_some_and(|p| p.pack);
+        if mention.explicit.len() > slots.len() && !pack {
+            return None;
+        }
+        if mention.explicit.len() >= slots.len() {
+            return Some(mention.explicit.clone());
+        }
+        for (slot, text) in slots.iter_mut().zip(&mention.explicit) {
+            *slot = Some(text.clone());
+        }
+        for (ty, actual) in target.types.iter().zip(&mention.actuals) {
+            let Some(ty) = ty else { continue };
+            let actual = match actual {
+                Actual::Type(ty) => Some(ty.clone()),
+                Actual::Value(tokens) => type_of(scan, tokens, at, &|name| self.elsewhere(name), 0),
+            };
+            if let Some(actual) = actual {
+                bind(ty, &actual, &target.parameters, &mut slots);
+            }
+        }
+        let last = slots.iter().rposition(Option::is_some).map_or(0, |i| i + 1);
+        let mut out: Vec<String> = vec![];
+        for (i, (slot, parameter)) in slots.iter().zip(&target.parameters).enumerate() {
+            match (slot, &parameter.default) {
+                (Some(text), _) => out.push(text.clone()),
+                (None, Some(_)) if i >= last => break,
+                (None, Some(default)) => {
+                    let known =
+                        |w: &str| target.parameters.iter().zip(&out).find(|(p, _)| p.name == w).map(|(_, v)| v.clone());
+                    let later = |w: &str| target.parameters.iter().skip(i).any(|p| p.name == w);
+                    out.push(substitute(default, &known, &later)?);
+                }
+                (None, None) if parameter.pack && i + 1 == slots.len() && mention.actuals.is_empty() => {}
+                (None, None) => return None,
+            }
+        }
+        Some(out)
+    }
+
+    /// The type of a member or of a variable at namespace scope, if all declarations of the name agree.
+    fn elsewhere(&self, name: &str) -> Option<Ty> {
+        let mut found: Option<Ty> = None;
+        for &index in self.by_word.get(name).into_iter().flatten().take(64) {
+            let item = self.program.item(index).filter(|it| matches!(it.kind, ItemKind::Variable | ItemKind::Type));
+            let Some(item) = item else { continue };
+            let scan = Scanned::new(self.program.text(index, item.start, item.end).to_owned());
+            if let Some((ty, _)) = declaration(&scan, name, 0..scan.tokens.len()) {
+                if found.as_ref().is_some_and(|f| *f != ty) {
+                    return None;
+                }
+                found = Some(ty);
+            }
+        }
+        found
+    }
+
+    /// What the parameters of the template that an item begins with are bound to by the rest of the program.
+    fn bound(&mut self, index: usize, item: &Item, depth: usize) -> Rc<Vec<Option<Bound>>> {
+        if let Some(known) = self.bound.get(&index) {
+            return known.clone();
+        }
+        if !self.open.insert(index) {
+            return Rc::new(vec![]);
+        }
+        let text = self.program.text(index, item.start, item.end);
+        let mut lists = heads(text).into_iter();
+        let mut all: Vec<Option<Bound>> = vec![Some(Bound::new())];
+        let mut targets = vec![];
+        let class = owner(text, item);
+        if let Some((class, parameters)) = class.and_then(|c| Some((c, lists.next()?))) {
+            targets.push(Target { name: class, parameters, types: vec![] });
+        }
+        if let Some(parameters) = lists.next() {
+            targets.push(Target { name: &item.name, parameters, types: function_types(text, &item.name) });
+        }
+        for target in &targets {
+            let uses = self.uses(target, depth);
+            let mut next: Vec<Option<Bound>> = vec![];
+            for list in &uses {
+                for before in &all {
+                    let one = list.as_ref().zip(before.as_ref()).and_then(|(list, before)| with(before, target, list));
+                    if !next.contains(&one) && next.len() < MAX_FOUND {
+                        next.push(one);
+                    }
+                }
+            }
+            all = next;
+        }
+        self.open.remove(&index);
+        let all = Rc::new(all);
+        self.bound.insert(index, all.clone());
+        all
+    }
+}
+
+/// `before` with the parameters of `target` bound to `list`, defaults filled in.
+fn with(before: &Bound, target: &Target<'_>, list: &[String]) -> Option<Bound> {
+    let mut out = before.clone();
+    for (i, parameter) in target.parameters.iter().enumerate().filter(|(_, p)| !p.pack) {
+        let value = match (list.get(i), &parameter.default) {
+            (Some(value), _) => value.clone(),
+            (None, Some(default)) => substitute(default, &|w| out.get(w).cloned(), &|_| false)?,
+            (None, None) => return None,
+        };
+        out.insert(parameter.name.clone(), value);
+    }
+    Some(out)
+}
+
+/// The class template that the item is, or is a member of: `S` in `template <class T> void S<T>::f()`.
+fn owner<'t>(text: &'t str, item: &'t Item) -> Option<&'t str> {
+    let tokens = lex::tokens(text);
+    let body = tokens.iter().position(|t| t.is(b'{')).unwrap_or(tokens.len());
+    if item.kind == ItemKind::Type {
+        let key = |t: &Token| matches!(t.text(text), "struct" | "class" | "union");
+        let heads_end = after_heads(text, &tokens);
+        let at = (heads_end..body).find(|&i| key(&tokens[i]))?;
+        let name =
+            (at + 1..body).find(|&i| tokens[i].kind == Kind::Word && item.names.contains(tokens[i].text(text)))?;
+        return Some(tokens[name].text(text));
+    }
+    let at = (0..body)
+        .find(|&i| tokens[i].text(text) == item.name && i > 2 && tokens[i - 1].is(b':') && tokens[i - 2].is(b':'))?;
+    if !tokens[at - 3].is(b'>') {
+        return None;
+    }
+    let mut depth = 0usize;
+    for i in (0..=at - 3).rev() {
+        match tokens[i].kind {
+            Kind::Punct(b'>') => depth += 1,
+            Kind::Punct(b'<') if depth <= 1 => return i.checked_sub(1).map(|n| tokens[n].text(text)),
+            Kind::Punct(b'<') => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+fn after_heads(text: &str, tokens: &[Token]) -> usize {
+    let mut at = tokens.iter().position(|t| t.kind != Kind::Directive).unwrap_or(0);
+    while tokens.get(at).is_some_and(|t| t.text(text) == "template") {
+        let Some(end) = angle_end(tokens, at + 1) else { break };
+        at = end;
+    }
+    at
+}
+
+/// One place that asks for an instantiation.
+struct Mention {
+    explicit: Vec<String>,
+    actuals: Vec<Actual>,
+}
+
+enum Actual {
+    Value(Vec<Token>),
+    Type(Ty),
+}
+
+/// Reads the mention of the target's name at token `at`; `None` where it asks for nothing, as in its own definition.
+fn mention(scan: &Scanned, item: &Item, at: usize, target: &Target<'_>) -> Option<Mention> {
+    let member = at > 0 && (scan.is(at - 1, b'.') || at > 1 && scan.is(at - 1, b'>') && scan.is(at - 2, b'-'));
+    let angle = |i: usize| scan.is(i, b'<') && scan.is(i + 1, b'<') && scan.is(i + 2, b'<');
+    let body = scan.tokens.iter().position(|t| t.is(b'{')).unwrap_or(scan.tokens.len());
+    let declares = matches!(item.kind, ItemKind::Function | ItemKind::Type | ItemKind::Alias | ItemKind::Other);
+    if member || declares && at < body && item.names.contains(target.name) {
+        return None;
+    }
+    let mut next = at + 1;
+    let mut explicit = vec![];
+    if scan.is(next, b'<') && !angle(next) {
+        let end = angle_end(scan.tokens.get(..(next + 400).min(scan.tokens.len()))?, next)?;
+        explicit = split(scan.tokens.get(next + 1..end - 1)?).into_iter().map(|a| text_of(&scan.text, a)).collect();
+        next = end;
+    }
+    let listed = next > at + 1;
+    if let Some(statement) = instantiation_around(scan, at) {
+        // Only what the declaration is of, not the types of its parameters.
+        let opens = (at + 1..scan.tokens.len()).find(|&i| scan.is(i, b'(') || scan.is(i, b';'));
+        if opens != Some(next) {
+            return None;
+        }
+        let types = function_types(statement, target.name);
+        let actuals = types.into_iter().flatten().map(Actual::Type).collect();
+        return (listed || !target.types.is_empty()).then_some(Mention { explicit, actuals });
+    }
+    let mut actuals = vec![];
+    let launched = angle(next);
+    if launched {
+        next = launch_end(scan, next)?;
+    }
+    if scan.is(next, b'(') {
+        let (list, _) = arguments(&scan.tokens, next)?;
+        actuals = list.into_iter().map(|a| Actual::Value(a.to_vec())).collect();
+    } else if !listed {
+        return None;
+    }
+    // A declaration such as `void f(int);` inside a body is no call; a call does not follow a type.
+    let after_type = at > 0 && !scan.word(at - 1).is_empty() && !is_statement(scan.word(at - 1));
+    (listed || launched || !after_type).then_some(Mention { explicit, actuals })
+}
+
+/// The text of the explicit instantiation that token `at` stands in.
+fn instantiation_around(scan: &Scanned, at: usize) -> Option<&str> {
+    let ends = |i: usize| matches!(scan.tokens[i].kind, Kind::Punct(b';' | b'{' | b'}') | Kind::Directive);
+    let start = (0..at).rev().find(|&i| ends(i)).map_or(0, |i| i + 1);
+    let begins = start + usize::from(scan.word(start) == "extern");
+    if scan.word(begins) != "template" || scan.is(begins + 1, b'<') {
+        return None;
+    }
+    let end = (at..scan.tokens.len()).find(|&i| scan.is(i, b';')).unwrap_or(scan.tokens.len() - 1);
+    scan.text.get(scan.tokens[start].start..scan.tokens[end].end)
+}
+
+fn is_statement(word: &str) -> bool {
+    matches!(word, "return" | "else" | "do" | "case" | "co_return" | "template")
+}
+
+/// The token after the `>>>` that closes the `<<<` at `open`.
+fn launch_end(scan: &Scanned, open: usize) -> Option<usize> {
+    let mut depth = 0usize;
+    for i in open + 3..scan.tokens.len() {
+        match scan.tokens[i].kind {
+            Kind::Punct(b'(' | b'[' | b'{') => depth += 1,
+            Kind::Punct(b')' | b']' | b'}') => depth = depth.checked_sub(1)?,
+            Kind::Punct(b'>')
+                if depth == 0 && scan.is(i + 1, b'>') && scan.is(i + 2, b'>') && !scan.is(i + 3, b'>') =>
+            {
+                return Some(i + 3);
+            }
+            Kind::Punct(b';') => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// `argument` with the constants and aliases of the function around token `at` replaced by their values. Names that are
+/// parameters of the template around it stay; any other name must be one that the program defines.
+fn follow(
+    scan: &Scanned,
+    argument: &str,
+    at: usize,
+    is_parameter: &dyn Fn(&str) -> bool,
+    defined: &dyn Fn(&str) -> bool,
+) -> Option<String> {
+    let mut current = argument.to_owned();
+    for _ in 0..8 {
+        let inner = lex::tokens(&current);
+        let (mut next, mut copied, mut changed) = (String::with_capacity(current.len()), 0, false);
+        for (k, token) in inner.iter().enumerate().filter(|(_, t)| t.kind == Kind::Word) {
+            let word = token.text(&current);
+            let member = k > 0 && (inner[k - 1].is(b':') || inner[k - 1].is(b'.'));
+            if member || is_keyword(word) {
+                continue;
+            }
+            let value = match constant(scan, at, word) {
+                Some(value) => value,
+                None if is_parameter(word) || is_builtin(word) || defined(word) => continue,
+                None => return None,
+            };
+            next.push_str(current.get(copied..token.start)?);
+            next.push_str(&value);
+            copied = token.end;
+            changed = true;
+        }
+        next.push_str(current.get(copied..)?);
+        if next.len() > MAX_LENGTH {
+            return None;
+        }
+        current = next;
+        if !changed {
+            // A name expression is one line.
+            return Some(current.split_whitespace().collect::<Vec<_>>().join(" "));
+        }
+    }
+    None
+}
+
+/// `text` with words replaced by their values; `None` where one that `must` have a value has none.
+fn substitute(text: &str, value: &dyn Fn(&str) -> Option<String>, must: &dyn Fn(&str) -> bool) -> Option<String> {
+    let (mut out, mut copied) = (String::new(), 0);
+    for token in lex::tokens(text).iter().filter(|t| t.kind == Kind::Word) {
+        let word = token.text(text);
+        match value(word) {
+            Some(value) => {
+                out.push_str(text.get(copied..token.start)?);
+                out.push_str(&value);
+                copied = token.end;
+            }
+            None if must(word) => return None,
+            None => {}
+        }
+    }
+    out.push_str(text.get(copied..)?);
+    (out.len() <= MAX_LENGTH).then_some(out)
+}
+
+/// The value of the nearest `constexpr T name = value`, `using name = type` or `typedef type name` before token `at`,
+/// in a scope that is still open there.
+fn constant(scan: &Scanned, at: usize, name: &str) -> Option<String> {
+    let text = scan.text.as_str();
+    for i in scan.visible_before(at).filter(|&i| scan.word(i) == name) {
+        let ends = |t: &Token| matches!(t.kind, Kind::Punct(b';' | b'{' | b'}' | b':') | Kind::Directive);
+        let start = scan.tokens.get(..i)?.iter().rposition(ends).map_or(0, |k| k + 1);
+        if scan.word(start) == "typedef" && scan.is(i + 1, b';') {
+            return Some(text_of(text, scan.tokens.get(start + 1..i)?));
+        }
+        let alias = scan.word(start) == "using" && i == start + 1;
+        let braced = scan.is(i + 1, b'{');
+        if !(scan.is(i + 1, b'=') && !scan.is(i + 2, b'=') || braced) {
+            continue;
+        }
+        if !alias && !(start..i).any(|k| matches!(scan.word(k), "const" | "constexpr")) {
+            continue;
+        }
+        let value = scan.tokens.get(i + 2..)?;
+        let mut depth = 0usize;
+        let end = value.iter().position(|t| {
+            match t.kind {
+                Kind::Punct(b'(' | b'[' | b'{') => depth += 1,
+                Kind::Punct(b')' | b']' | b'}') if depth == 0 => return true,
+                Kind::Punct(b')' | b']' | b'}') => depth -= 1,
+                _ => {}
+            }
+            depth == 0 && (t.is(b';') || t.is(b',') && !alias)
+        })?;
+        let value = text_of(text, value.get(..end)?);
+        return Some(if alias { value } else { format!("({value})") }).filter(|v| v.len() > 2 || alias);
+    }
+    None
+}
+
+/// Names that every program knows: CUDA's types and the roots of the standard library.
+fn is_builtin(word: &str) -> bool {
+    const ROOTS: &[&str] = &[
+        "char",
+        "uchar",
+        "short",
+        "ushort",
+        "int",
+        "uint",
+        "long",
+        "ulong",
+        "longlong",
+        "ulonglong",
+        "float",
+        "double",
+        "half",
+        "__half",
+        "__nv_bfloat16",
+        "nv_bfloat16",
+        "__nv_bfloat",
+        "nv_bfloat",
+    ];
+    let root = word.trim_end_matches(|c: char| c.is_ascii_digit());
+    let standard = ["int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t", "size_t"];
+    ROOTS.contains(&word)
+        || ROOTS.contains(&root)
+        || standard.contains(&word)
+        || matches!(word, "ptrdiff_t" | "intptr_t" | "uintptr_t" | "cudaTextureObject_t" | "cudaSurfaceObject_t")
+        || word.starts_with("__nv_fp")
+        || matches!(word, "std" | "cuda" | "dim3" | "nvcuda")
+}
+
+#[cfg(test)]
+mod tests;
