@@ -81,9 +81,9 @@ struct Views {
 #[derive(Debug)]
 pub enum NoInstance {
     Cut(Unsliceable),
-    /// A template that nothing instantiates, and no sample compiled; the message of the last one, if any was tried.
+    /// A template that nothing instantiates, and no sample compiled; what the last one gave, if any was tried.
     Template {
-        last: Option<String>,
+        last: Option<Box<CompileError>>,
     },
 }
 

@@ -48,7 +48,7 @@ impl Setting<'_, '_> {
     /// Where a dim stands in polynomials: a parameter that is the dim itself, or its name.
     fn dim(&self, name: &str) -> Poly {
         let own = self.ints.iter().find(|(_, e)| **e == Expr::name(name)).map(|(v, _)| Atom::Param(*v));
-        Poly::atom(own.unwrap_or_else(|| Atom::Name(format!("dim {name}"))))
+        Poly::atom(own.unwrap_or_else(|| Atom::Name(format!("dim {name}").into())))
     }
 
     fn poly(&self, e: &Expr) -> Option<Poly> {
@@ -196,8 +196,8 @@ impl Setting<'_, '_> {
     fn array_bytes(&self, ty: &Type) -> Option<Poly> {
         match ty {
             Type::Array { elem, len } => {
-                let count = match self.facts.walked.values.get(&(*len)?) {
-                    Some((Value::Int(v), _)) => v.poly.as_constant(),
+                let count = match self.facts.walked.value((*len)?) {
+                    Some(Value::Int(v)) => v.poly.as_constant(),
                     _ => None,
                 };
                 let count = count.or_else(|| super::propose::constant(self.facts, (*len)?).map(i128::from))?;
@@ -270,10 +270,8 @@ impl Setting<'_, '_> {
     fn target(&self, a: &Atomic) -> Option<(ExprId, &PointerValue, &Known)> {
         let ExprKind::Call { args, .. } = self.facts.function.kind_of(a.expr) else { return None };
         let first = args.first()?;
-        match self.facts.walked.values.get(first)? {
-            (Value::Pointer(p), known) => Some((*first, p, known)),
-            _ => None,
-        }
+        let Value::Pointer(p) = self.facts.walked.value(*first)? else { return None };
+        Some((*first, p, &self.facts.walked.place(*first)?.known))
     }
 
     fn inside_of(&self, v: VarId, size: &Poly) -> Result<(), (Span, String)> {
@@ -306,7 +304,7 @@ impl Setting<'_, '_> {
                     Atom::Name(n) => n.starts_with("dim "),
                     _ => false,
                 };
-                let part = Atom::Name(format!("part of {atom:?}"));
+                let part = Atom::Name(format!("part of {atom:?}").into());
                 if size && let Some(p) = Poly::atom(part.clone()).scale(i128::from(self.multiple)) {
                     ranges.push((part, Interval::new(1, i128::from(i32::MAX))));
                     multiples.push((atom, p));

@@ -155,7 +155,7 @@ fn unwrapped(p: &Poly, multiples: &[(Atom, Poly)]) -> Option<(Poly, Vec<Poly>)> 
     let mut at = if multiples.is_empty() { p.clone() } else { p.map_atoms(&of)? };
     for _ in 0..8 {
         let wrap = |a: &Atom| match a {
-            Atom::Fun(name, args) if name == "wrap.u32" => args.first().cloned(),
+            Atom::Fun(call) if call.name == "wrap.u32" => call.args.first().cloned(),
             _ => None,
         };
         let found: Vec<Poly> = at.atoms().iter().filter_map(wrap).collect();
@@ -170,7 +170,7 @@ fn unwrapped(p: &Poly, multiples: &[(Atom, Poly)]) -> Option<(Poly, Vec<Poly>)> 
 
 /// Whether the atom differs between threads or in time.
 pub fn moves(a: &Atom) -> bool {
-    matches!(a, Atom::Thread(_) | Atom::Block(_) | Atom::Iter(_) | Atom::Version(..) | Atom::Opaque(_))
+    matches!(a, Atom::Thread(_) | Atom::Block(_) | Atom::Iter(_) | Atom::Version(..) | Atom::Opaque(..))
 }
 
 /// Products of sizes that multiply something that moves in the goal: the first, the last, and all of each product.

@@ -34,8 +34,26 @@ impl Class {
     pub const ALL: [Class; 20] = {
         use Class::*;
         [
-            Integer, Float, Convert, Move, Special, Matrix, Branch, Synchronise, Exchange, GlobalLoad, GlobalStore,
-            SharedLoad, SharedStore, LocalLoad, LocalStore, Parameter, Generic, Atomic, AsyncCopy, Other,
+            Integer,
+            Float,
+            Convert,
+            Move,
+            Special,
+            Matrix,
+            Branch,
+            Synchronise,
+            Exchange,
+            GlobalLoad,
+            GlobalStore,
+            SharedLoad,
+            SharedStore,
+            LocalLoad,
+            LocalStore,
+            Parameter,
+            Generic,
+            Atomic,
+            AsyncCopy,
+            Other,
         ]
     };
 }
@@ -83,8 +101,16 @@ fn scalar(what: Scalar) -> (Class, u16) {
         | HalfEx2(..) | HalfTanh(..) => (Class::Special, 1),
         ExtremeF(_) | NegF(_) | AbsF(_) | CopysignF | ExtremeD(_) | NegD | AbsD | CopysignD | HalfNeg(..)
         | HalfAbs(..) | HalfExtreme(..) | SlctF => (Class::Float, 0),
-        IntToInt { .. } | FloatToInt { .. } | IntToFloat { .. } | FloatToFloat { .. } | Integral { .. } | ToTf32(..)
-        | PackHalf { .. } | PackFp8 { .. } | PackFp8FromHalf { .. } | UnpackFp8 { .. } => (Class::Convert, 0),
+        IntToInt { .. }
+        | FloatToInt { .. }
+        | IntToFloat { .. }
+        | FloatToFloat { .. }
+        | Integral { .. }
+        | ToTf32(..)
+        | PackHalf { .. }
+        | PackFp8 { .. }
+        | PackFp8FromHalf { .. }
+        | UnpackFp8 { .. } => (Class::Convert, 0),
         _ => (Class::Integer, 0),
     }
 }

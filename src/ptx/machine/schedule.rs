@@ -208,7 +208,9 @@ impl Job<'_> {
             return Err(PtxError::Limit(format!("more than {} bytes printed", self.options.limits.print_bytes)));
         }
         if exhausted {
-            notes.push("too many barriers to tell all accesses apart: races were looked for in the first part only".into());
+            notes.push(
+                "too many barriers to tell all accesses apart: races were looked for in the first part only".into(),
+            );
         }
         let counters = self.options.counters.then(|| {
             let mut counters = Counters::collect(self.program, &sites);

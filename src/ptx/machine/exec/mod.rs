@@ -89,7 +89,9 @@ pub(crate) fn run<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group, i: 
         }
         Op::Barrier | Op::BarrierReduce | Op::BarrierArrive => return barrier::arrive::<C>(ctx, w, g, i, pc, m),
         Op::WarpSync => return warp_ops::warp_sync::<C>(ctx, w, g, i, m),
-        Op::Shuffle | Op::Vote | Op::Match | Op::Redux | Op::Elect => return warp_ops::exchange::<C>(ctx, w, g, i, pc, m),
+        Op::Shuffle | Op::Vote | Op::Match | Op::Redux | Op::Elect => {
+            return warp_ops::exchange::<C>(ctx, w, g, i, pc, m);
+        }
         Op::ActiveMask => put(&mut w.r[usize::from(i.d)], &[m; 32], m),
         Op::Fence => {
             if C::CHECK && i.m != 0 {

@@ -93,7 +93,14 @@ fn report_missing(ctx: &mut Context, w: &Warp, pc: u32, missing: u32, need: u32)
 }
 
 /// Brings the named lanes together at an instruction that all of them must execute. Some: the group has to wait.
-pub(super) fn meet<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group, need: u32, pc: u32, m: u32) -> Option<Next> {
+pub(super) fn meet<C: Config>(
+    ctx: &mut Context,
+    w: &mut Warp,
+    g: &mut Group,
+    need: u32,
+    pc: u32,
+    m: u32,
+) -> Option<Next> {
     super::call::leave_others(w, g, m, pc + 1);
     gather(w, g);
     let missing = need & w.live() & !g.mask;
@@ -240,8 +247,20 @@ fn redux(w: &mut Warp, i: &Inst, active: u32) {
     let values = lanes(active).map(|lane| row[lane]);
     let result = values.reduce(|x, y| match i.m & 7 {
         0 => x.wrapping_add(y),
-        1 => if key(y) < key(x) { y } else { x },
-        2 => if key(y) > key(x) { y } else { x },
+        1 => {
+            if key(y) < key(x) {
+                y
+            } else {
+                x
+            }
+        }
+        2 => {
+            if key(y) > key(x) {
+                y
+            } else {
+                x
+            }
+        }
         3 => x & y,
         4 => x | y,
         _ => x ^ y,
