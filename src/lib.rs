@@ -9,7 +9,7 @@
 //!
 //! # Module map, in the order in which modules may use each other
 //! `source` -> `diag` -> `ir` -> `syntax` -> `contract` -> `facts` -> `predicate` -> `edit` -> `skill`, `pass`; all of
-//! these are pure. `project` (reading files) and `compile` (the gate's first tier) do I/O; `lock`, `config` and
+//! these are pure, and so is `infer`, which proposes contracts from facts. `project` (reading files) and `compile` (the gate's first tier) do I/O; `lock`, `config` and
 //! `gpu` stand at the end; the command line (`src/cli`) is the binary's.
 //!
 //! # Invariants

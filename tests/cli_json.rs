@@ -114,6 +114,10 @@ fn documents_are_of_their_schemas() {
         ("new unroll_loop --direction throughput", "new"),
         ("init", "init"),
         ("demo --offline", "demo"),
+        ("contract infer t.cu", "contract-infer"),
+        ("contract check t.cu", "error"),
+        ("contract infer --write t.cu", "contract-infer"),
+        ("contract check t.cu", "contract-check"),
         ("check absent.cu", "error"),
     ];
     let folder = Folder::new(&[("t.cu", TRANSPOSE), ("plain.cu", PLAIN), ("broken.cu", BROKEN)]);

@@ -128,18 +128,28 @@ impl Session {
         let (found, problems) = contract::from_comments(&self.loaded.program, self.loaded.sources());
         self.assumptions.extend(found);
         self.loaded.problems.extend(problems);
+        let mut project_wide = false;
         if let Some(path) = reading.contract.as_ref().or(self.config.contract.as_ref()) {
             let bytes = std::fs::read(path).map_err(|e| {
                 Failure::usage(541, format!("{}: {e}", path.display()), "name a contract that can be read")
             })?;
-            let mut sources = Sources::default();
-            let source = SourceFile::new(path.to_string_lossy(), bytes);
-            let file = sources.add(source);
-            let (found, problems) = contract::from_toml(file, sources.get(file));
+            // Beside the sources, so that what is said of an assumption shows its line.
+            let file = self.loaded.project.sources.add(SourceFile::new(path.to_string_lossy(), bytes));
+            let (found, problems) = contract::read(file, self.sources().get(file));
             if !problems.is_empty() {
-                return Err(Failure::in_files(Exit::Usage, problems, sources));
+                return Err(Failure::in_files(Exit::Usage, problems, self.loaded.project.sources));
             }
-            self.assumptions.extend(found);
+            let all = found.all_assumptions(&self.loaded.program);
+            self.assumptions.extend(all);
+            // A contract of the whole project speaks of kernels that are not in these files.
+            project_wide = reading.contract.is_none();
+        }
+        let (plans, problems) = contract::plans_from_comments(&self.loaded.program, self.loaded.sources());
+        self.loaded.problems.extend(problems);
+        for plan in plans {
+            let of = contract::Contract { plans: vec![plan], ..contract::Contract::default() };
+            let all = of.all_assumptions(&self.loaded.program);
+            self.assumptions.extend(all);
         }
         for text in &reading.assume {
             let found = contract::parse_assumption(text, None).map_err(|why| {
@@ -148,6 +158,10 @@ impl Session {
                 Failure::usage(550, format!("`{text}` cannot be read: {why}"), next)
             })?;
             self.assumptions.everywhere.push(found);
+        }
+        if !project_wide {
+            let unused = contract::unbound(&self.loaded.program, &self.assumptions);
+            self.loaded.problems.extend(unused);
         }
         self.loaded.program.complete |=
             self.assumptions.everywhere.iter().any(|a| a.kind == contract::AssumptionKind::Complete);

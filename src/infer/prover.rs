@@ -11,7 +11,7 @@ use crate::facts::{Atom, Because, Interval, Known, Poly, gcd};
 const MAX_TERMS: usize = 12;
 const MAX_RULES: usize = 160;
 const DEPTH: u32 = 7;
-const TRIES: u32 = 150;
+const TRIES: u32 = 1000;
 
 /// What holds at one place.
 pub struct Prover {
@@ -64,7 +64,7 @@ impl Prover {
         let mut rules = self.near(goal);
         // Inequalities on threads, blocks and iterations, times the sizes that multiply them in the goal.
         let shaped = |a: &Atom| moves(a) || matches!(a, Atom::GridDim(_));
-        let moving: Vec<Poly> = rules.iter().filter(|p| p.atoms().iter().any(shaped)).take(40).cloned().collect();
+        let moving: Vec<Poly> = rules.iter().filter(|p| p.atoms().iter().any(shaped)).take(100).cloned().collect();
         for m in multipliers(goal).iter().take(4) {
             rules.extend(moving.iter().filter_map(|p| p.mul(m)));
         }
@@ -116,15 +116,20 @@ impl Prover {
         }
         // The first that stands in the way has to go; a second one, in case the first may stay.
         for (product, own) in negative.into_iter().take(2) {
-            for rule in rules.iter().filter(|r| !rising || r.constant_term() < 0) {
+            let fits = |rule: &Poly| {
+                let (_, c) = rule.terms().find(|(m, _)| *m == product)?;
+                if c.signum() != own.signum() || own % c != 0 || rising && rule.constant_term() >= 0 {
+                    return None;
+                }
+                rule.scale(own / c).and_then(|s| goal.sub(&s))
+            };
+            // Short rests first.
+            let mut rests: Vec<Poly> = rules.iter().filter_map(fits).collect();
+            rests.sort_by_key(|r| r.terms().count());
+            for rest in rests {
                 if *tries == 0 {
                     return false;
                 }
-                let Some((_, c)) = rule.terms().find(|(m, _)| *m == product) else { continue };
-                if c.signum() != own.signum() || own % c != 0 {
-                    continue;
-                }
-                let Some(rest) = rule.scale(own / c).and_then(|s| goal.sub(&s)) else { continue };
                 if self.search(&rest, rules, depth - 1, tries) {
                     return true;
                 }
