@@ -24,8 +24,7 @@ fn compile(gate: &CompileGate, text: &str, kernel: &str, arch: &str) -> Program 
     let request = CompileRequest { slice: &cut, names: vec![], arch, options: &[] };
     let compiled = gate.compile(&request).unwrap_or_else(|e| panic!("{kernel}: {e}"));
     let module = parse(&compiled.ptx).unwrap_or_else(|e| panic!("{kernel}: {e}"));
-    let name = module.kernels().next().expect("a kernel").to_owned();
-    Program::decode(&module, &name).unwrap_or_else(|e| panic!("{kernel}: {e}"))
+    Program::decode(&module, kernel).unwrap_or_else(|e| panic!("{kernel}: {e}"))
 }
 
 const CHECKED: Options = Options {
@@ -197,7 +196,10 @@ fn instructions_by_hand() {
         ("bfe.u32 %r0, 0xabcd, 4, 8;", 0xbc),
         ("{ .reg .b32 %r0; mov.u32 %r0, 99; } mov.u32 %r0, 3;", 3),
         ("mov.u32 %r0, 0; L: add.u32 %r0, %r0, 1; setp.lt.u32 %p1, %r0, 50; @%p1 bra L;", 50),
-        ("mov.u32 %r1, 1; ts: .branchtargets A, B; brx.idx %r1, ts; A: mov.u32 %r0, 4; bra C; B: mov.u32 %r0, 5; C:", 5),
+        (
+            "mov.u32 %r1, 1; ts: .branchtargets A, B; brx.idx %r1, ts; A: mov.u32 %r0, 4; bra C; B: mov.u32 %r0, 5; C:",
+            5,
+        ),
     ];
     for (body, expected) in cases {
         assert_eq!(evaluate(body).unwrap_or_else(|e| panic!("{body}: {e}")), *expected, "{body}");
@@ -220,7 +222,8 @@ fn what_is_not_modelled_is_refused_with_its_line() {
             other => panic!("{body}: {other:?}"),
         }
     }
-    for body in ["bra Nowhere;", "add.u32 %r0, %d1, 1;", "add.u32 %r0, %undeclared, 1, 2;", "st.global.b32 [%p1], %r0;"] {
+    for body in ["bra Nowhere;", "add.u32 %r0, %d1, 1;", "add.u32 %r0, %undeclared, 1, 2;", "st.global.b32 [%p1], %r0;"]
+    {
         assert!(evaluate(body).is_err(), "{body}");
     }
 }

@@ -21,9 +21,16 @@ pub(crate) enum MatrixKind {
     Mma(Mma),
     Wmma(Wmma, Types),
     /// `wmma.load` and `wmma.store`: bytes of an element.
-    Move { fragment: Fragment, layout: Layout, bytes: u32 },
+    Move {
+        fragment: Fragment,
+        layout: Layout,
+        bytes: u32,
+    },
     /// Matrices and transposition of `ldmatrix` and `stmatrix`.
-    Tiles { count: u32, transposed: bool },
+    Tiles {
+        count: u32,
+        transposed: bool,
+    },
     Transpose,
 }
 

@@ -121,7 +121,8 @@ fn tiles<C: Config>(
                 site.wavefronts += wavefronts;
             }
         }
-        let mut tile = if store { transfer::store(&w.r[usize::from(*register)], transposed) } else { Default::default() };
+        let mut tile =
+            if store { transfer::store(&w.r[usize::from(*register)], transposed) } else { Default::default() };
         for (row, cells) in tile.iter_mut().enumerate() {
             let lane = first + row;
             let access = Access { pc, thread: 32 * w.index + lane as u32, size: 16, strong: false };
@@ -171,7 +172,9 @@ fn move_fragment<C: Config>(
         let mut starts = [0u64; 32];
         for lane in lanes(m) {
             let offset = |part: u32| {
-                fragment.offset(n as u32, part, lane as u32, layout, u64::from(leading[lane])).wrapping_mul(u64::from(bytes))
+                fragment
+                    .offset(n as u32, part, lane as u32, layout, u64::from(leading[lane]))
+                    .wrapping_mul(u64::from(bytes))
             };
             let first = base[lane].wrapping_add(offset(0));
             starts[lane] = first;
@@ -180,7 +183,8 @@ fn move_fragment<C: Config>(
             let one = parts == 1 || (adjacent && first.is_multiple_of(u64::from(together)));
             let steps = if one { 1 } else { parts };
             let size = if one { together } else { bytes };
-            let mut word = if op.wide { w.q[usize::from(*register)][lane] } else { u64::from(w.r[usize::from(*register)][lane]) };
+            let mut word =
+                if op.wide { w.q[usize::from(*register)][lane] } else { u64::from(w.r[usize::from(*register)][lane]) };
             for part in 0..steps {
                 let address = base[lane].wrapping_add(offset(part));
                 let access = Access { pc, thread: 32 * w.index + lane as u32, size, strong: false };
@@ -190,7 +194,11 @@ fn move_fragment<C: Config>(
                     write_one::<C>(ctx, op.space, address, access, word >> shift & mask);
                 } else {
                     let value = read_one::<C>(ctx, op.space, address, access);
-                    word = if one { value } else { word & !((((1u64 << (8 * size)) - 1) as u64) << shift) | value << shift };
+                    word = if one {
+                        value
+                    } else {
+                        word & !((((1u64 << (8 * size)) - 1) as u64) << shift) | value << shift
+                    };
                 }
             }
             if i.op == Op::WmmaLoad {
