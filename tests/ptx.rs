@@ -24,8 +24,7 @@ fn compile(gate: &CompileGate, text: &str, kernel: &str, arch: &str) -> Program 
     let request = CompileRequest { slice: &cut, names: vec![], arch, options: &[] };
     let compiled = gate.compile(&request).unwrap_or_else(|e| panic!("{kernel}: {e}"));
     let module = parse(&compiled.ptx).unwrap_or_else(|e| panic!("{kernel}: {e}"));
-    let name = module.kernels().next().expect("a kernel").to_owned();
-    Program::decode(&module, &name).unwrap_or_else(|e| panic!("{kernel}: {e}"))
+    Program::decode(&module, kernel).unwrap_or_else(|e| panic!("{kernel}: {e}"))
 }
 
 const CHECKED: Options = Options {

@@ -295,10 +295,6 @@ pub(crate) fn run_group<C: Config>(
                     _ => lanes32!(w, i, m, |x, y, z| bits::lop3(x, y, z, table)),
                 }
             }
-            Op::ShfWrapLeft => {
-                lanes32!(w, i, m, |x, y, z| ((u64::from(y) << 32 | u64::from(x)) << (z & 31) >> 32) as u32)
-            }
-            Op::ShfWrapRight => lanes32!(w, i, m, |x, y, z| ((u64::from(y) << 32 | u64::from(x)) >> (z & 31)) as u32),
             Op::Add64 => lanes64!(w, i, m, |x, y| x.wrapping_add(y)),
             Op::Sub64 => lanes64!(w, i, m, |x, y| x.wrapping_sub(y)),
             Op::Mul64 => lanes64!(w, i, m, |x, y| x.wrapping_mul(y)),

@@ -100,7 +100,6 @@ pub(super) fn apply(what: Scalar, a: &WideRow, b: &WideRow, c: &WideRow) -> Wide
         Scalar::RcpD(r) => map1(a, |x| double::rcp(x, r)),
         Scalar::SqrtD(r) => map1(a, |x| double::sqrt(x, r)),
         Scalar::ExtremeD(max) => map2(a, b, |x, y| cmp::extreme_f64(x, y, max)),
-        Scalar::NegD => map1(a, double::neg),
         Scalar::AbsD => map1(a, double::abs),
         Scalar::CopysignD => map2(a, b, double::copysign),
         Scalar::RcpApproxD => map1(a, approx::rcp_f64),

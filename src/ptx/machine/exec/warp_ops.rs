@@ -178,7 +178,7 @@ fn inactive<C: Config>(ctx: &mut Context, w: &Warp, g: &Group, pc: u32, need: u3
 
 fn shuffle<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, active: u32, need: u32) {
     let (a, b, c) = (w.r[usize::from(i.a)], w.r[usize::from(i.b)], w.r[usize::from(i.c)]);
-    let (mut out, mut valid, mut dead) = ([0; 32], 0u32, 0u32);
+    let (mut out, mut from_lane, mut valid, mut dead) = ([0; 32], [0u8; 32], 0u32, 0u32);
     for lane in 0..32u32 {
         let (distance, packed) = (b[lane as usize] & 31, c[lane as usize]);
         let (clamp, segment) = (packed & 31, packed >> 8 & 31);
@@ -197,6 +197,7 @@ fn shuffle<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, active
         };
         let from = if fits { from & 31 } else { lane };
         out[lane as usize] = a[from as usize];
+        from_lane[lane as usize] = from as u8;
         valid |= u32::from(fits) << lane;
         dead |= u32::from((active & need) >> from & 1 == 0) << lane;
     }
@@ -206,6 +207,11 @@ fn shuffle<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, active
         ctx.report_many(Kind::InactiveLane, pc, thread, u64::from(dead.count_ones()), None, || {
             "the thread reads from a lane that does not take part".into()
         });
+    }
+    if let Some(row) = w.wide.get(usize::from(i.a)) {
+        // The wider value travels with its bits; see `altered`.
+        let moved = from_lane.map(|lane| row[usize::from(lane) % 32]);
+        put(&mut w.wide[usize::from(i.d)], &moved, active);
     }
     put(&mut w.r[usize::from(i.d)], &out, active);
     put_predicate(&mut w.p, (i.m >> 16) as u16, valid, active);
