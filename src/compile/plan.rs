@@ -81,10 +81,8 @@ struct Views {
 #[derive(Debug)]
 pub enum NoInstance {
     Cut(Unsliceable),
-    /// A template that nothing instantiates, and no sample compiled; the message of the last one, if any was tried.
-    Template {
-        last: Option<String>,
-    },
+    /// A template that nothing instantiates, and no sample compiled; what the last one gave, if any was tried.
+    Template { last: Option<Box<CompileError>> },
 }
 
 /// One file put over what a header source gives, for a candidate that is not on the disk.
