@@ -71,7 +71,7 @@ impl Gate {
         let found = Toolchain::find();
         found.nvrtc.as_ref()?;
         let me = std::env::current_exe().ok()?;
-        let worker = Worker::new(me, vec!["--worker".into()], std::time::Duration::from_secs(60));
+        let worker = Worker::new(me, vec!["--worker".into()], std::time::Duration::from_secs(300));
         let gate = CompileGate::new(found, Cache::none()).with_worker(worker);
         let headers = Headers::new(project, &[]);
         let includers = Includers::of(project, &headers);
