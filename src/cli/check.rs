@@ -47,7 +47,7 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
         [] => session.all_skills(),
         names => names.iter().map(|n| session.skill(n)).collect::<Result<_, _>>()?,
     };
-    let findings = session.survey(&skills);
+    let findings = if args.possible { session.survey(&skills) } else { session.survey_in_brief(&skills) };
     let modelled = Modelled::of(&session.loaded.program, &session.loaded.requested);
     show(&session, &findings, &modelled, args, printer)?;
     let tallies: Vec<(String, Tally)> = skills.iter().map(|s| (s.name.node.clone(), Tally::of(s, &findings))).collect();

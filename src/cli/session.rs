@@ -190,6 +190,15 @@ impl Session {
 
     /// Every finding in the files that were asked for, in the order of the text whatever the number of threads.
     pub fn survey(&self, skills: &[&Skill]) -> Vec<Finding> {
+        self.survey_as(skills, |finding| finding)
+    }
+
+    /// The same, with refusals in brief.
+    pub fn survey_in_brief(&self, skills: &[&Skill]) -> Vec<Finding> {
+        self.survey_as(skills, Finding::brief)
+    }
+
+    fn survey_as(&self, skills: &[&Skill], form: impl Fn(Finding) -> Finding + Sync) -> Vec<Finding> {
         let program = &self.loaded.program;
         let wanted = |at: &kopt::ir::FunctionRef| self.loaded.requested.contains(&program.unit(at.unit).file);
         let functions: Vec<_> = survey::functions(program).into_iter().filter(wanted).collect();
@@ -204,7 +213,7 @@ impl Session {
         let of = |at: &kopt::ir::FunctionRef| -> Vec<Finding> {
             let analysis = Lazy::new(input, &macros, *at);
             let judged = skills.iter().flat_map(|skill| survey::judge_all(input, skill, *at, &analysis));
-            judged.map(|c| c.finding).collect()
+            judged.map(|c| form(c.finding)).collect()
         };
         let mut found: Vec<Finding> = functions.par_iter().flat_map_iter(of).collect();
         found.sort_by(|a, b| (a.span, &a.skill, a.place).cmp(&(b.span, &b.skill, b.place)));

@@ -86,6 +86,19 @@ pub struct Finding {
     pub kind: FindingKind,
 }
 
+impl Finding {
+    /// What is enough to count a refusal: each failed condition once. Large trees have many refusals that nobody reads.
+    pub fn brief(mut self) -> Finding {
+        if let FindingKind::Refused { failed, held } = &mut self.kind {
+            *held = vec![];
+            failed.sort_by(|a, b| (a.index, &a.text).cmp(&(b.index, &b.text)));
+            failed.dedup_by(|a, b| a.text == b.text);
+            failed.shrink_to_fit();
+        }
+        self
+    }
+}
+
 /// A candidate with its judgement.
 pub struct Candidate<'a> {
     pub site: Site<'a>,

@@ -81,6 +81,12 @@ fn lower_once(input: &Input) -> (Unit, Vec<misparse::Patch>) {
     launch::resolve(&mut unit);
     crate::ir::collect::collect_unit(&mut unit);
     report_lost_kernels(&mut unit, Some(&tree));
+    // Units of a whole tree are kept at once.
+    for f in &mut unit.functions {
+        f.exprs.shrink_to_fit();
+        f.stmts.shrink_to_fit();
+        f.vars.shrink_to_fit();
+    }
     (unit, patches)
 }
 
