@@ -139,7 +139,10 @@ pub fn parse_tree(masked: &str) -> Option<Tree> {
         return None;
     }
     // The parser reports every hundred operations or so; clean text takes about one report per two hundred bytes.
-    let limit = 2_000 + masked.len() / 16;
+    parse_within(masked, 2_000 + masked.len() / 16)
+}
+
+fn parse_within(masked: &str, limit: usize) -> Option<Tree> {
     let mut reports = 0usize;
     let mut progress = |_: &tree_sitter::ParseState| {
         reports += 1;
@@ -282,4 +285,48 @@ pub(super) fn around(tree: &Tree, range: Range<usize>) -> impl Iterator<Item = N
         None
     };
     std::iter::successors(tree.root(), inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(text: &str) -> String {
+        let tree = parse_tree(text).expect("a tree");
+        tree.nodes.iter().map(|n| format!("{:?} {}..{} {}\n", n.kind, n.start, n.end, n.after)).collect()
+    }
+
+    #[test]
+    fn a_parse_that_was_stopped_leaves_no_trace() {
+        let text = "__global__ void k(float* p) { if (p[0] < 1) p[1] = f<2>(p); }\n";
+        let before = written(text);
+        assert!(parse_within(&text.repeat(500), 3).is_none());
+        assert_eq!(written(text), before);
+    }
+
+    #[test]
+    fn fields_and_children_are_those_of_the_grammar() {
+        let tree = parse_tree("int f(int a) { /* c */ return g(\"x\", a + 1); }").expect("a tree");
+        let root = tree.root().expect("a root");
+        let function = only(root).expect("one function");
+        assert_eq!(function.kind(), Kind::FunctionDefinition);
+        assert_eq!(function.parent(), Some(root));
+        let body = field(function, Field::Body).expect("a body");
+        let call = only(body).and_then(only).expect("a call");
+        let arguments: Vec<&str> =
+            field(call, Field::Arguments).map(named).expect("arguments").map(Node::name).collect();
+        assert_eq!(arguments, ["string_literal", "binary_expression"]);
+        let sum = field(call, Field::Arguments).and_then(|a| named(a).last()).expect("a sum");
+        assert_eq!(field(sum, Field::Operator).map(Node::name), Some("+"));
+        assert!(first_error(root).is_none());
+    }
+
+    #[test]
+    fn errors_are_found_from_above() {
+        let text = "void f() { int a = ; }\nvoid g() {}\n";
+        let tree = parse_tree(text).expect("a tree");
+        let functions: Vec<Node> = tree.root().map(named).expect("a root").collect();
+        let wrong: Vec<bool> = functions.iter().map(|f| first_error(*f).is_some()).collect();
+        assert_eq!(wrong, [true, false]);
+    }
 }
