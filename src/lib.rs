@@ -35,6 +35,7 @@ pub mod edit;
 pub mod facts;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+pub mod infer;
 pub mod ir;
 pub mod lock;
 pub mod pass;

@@ -4,6 +4,7 @@ mod apply;
 mod cases;
 mod check;
 mod completions;
+mod contract;
 mod demo;
 mod doctor;
 mod exit;
@@ -55,6 +56,8 @@ enum Command {
     Apply(apply::Args),
     /// Show every condition of a skill at one line
     Why(why::Args),
+    /// Infer contracts, and check them against the files
+    Contract(contract::Args),
     /// Explain a code, a skill or a predicate
     Explain(explain::Args),
     /// List, show, create and test skills
@@ -96,6 +99,7 @@ fn run(command: Command, global: &Global, printer: &mut Printer) -> Result<Exit,
         Command::Check(args) => check::run(&args, global, printer),
         Command::Apply(args) => apply::run(&args, global, printer),
         Command::Why(args) => why::run(&args, global, printer),
+        Command::Contract(args) => contract::run(&args, global, printer),
         Command::Explain(args) => explain::run(&args, printer),
         Command::Skills(args) => skills::run(&args, global, printer),
         Command::New(args) => new::run(&args, printer),

@@ -1,15 +1,75 @@
-//! What the caller guarantees. So far: assumptions on arguments and launch shapes, from a contract file or from comments
-//! above a kernel, and the standing assumptions that hold without being asked for.
+//! What the caller guarantees: sizes, arguments, launch plans, tolerances, permissions and assumptions, from a contract
+//! file or from comments above a kernel, and the standing assumptions that hold without being asked for.
+//!
+//! A [`Contract`] holds [`Plan`]s, one for each computation. [`cells`](cells::cells) chooses the sizes and contents on
+//! which one is tried, and [`Plan::concrete`] gives for one of them the buffers and launches with numbers.
+//! `docs/contracts.md` has the form of the file.
 
+pub mod args;
+pub mod cells;
+pub mod concrete;
+pub mod dims;
+pub mod error;
+pub mod expr;
+mod expr_parse;
+pub mod generate;
+mod guarantees;
+mod load;
+mod near;
 mod parse;
+pub mod permit;
+pub mod plan;
+mod print;
+pub mod proposed;
 mod read;
+pub mod reference;
+pub mod small_float;
+pub mod tolerance;
+mod unbound;
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 
 use crate::source::Span;
 
+pub use args::{Arg, Bound, Init, Role, Value};
+pub use cells::{Cell, Cells, Sampling, cells};
+pub use concrete::{
+    Binding, ConcreteBuffer, ConcreteLaunch, ConcretePlan, ConcreteStep, DEVICE_ALIGNMENT, POISONS, Start,
+};
+pub use dims::Dim;
+pub use error::ContractError;
+pub use expr::{EvalError, Expr, Op};
+pub use expr_parse::dtype;
+pub use generate::{Contents, Distribution, Legal};
+pub use load::{VERSION, plans_from_comments, read};
+pub use near::near;
 pub use parse::parse_assumption;
+pub use permit::Permissions;
+pub use plan::{Argument, BufferRef, Launch, Notes, Plan, Step};
+pub use print::{argument, print};
+pub use proposed::{Open, OpenKind, Proposed};
 pub use read::{from_comments, from_toml};
+pub use reference::Reference;
+pub use tolerance::Tolerance;
+pub use unbound::unbound;
+
+/// A whole contract: the plans of a file and the assumptions on its kernels.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Contract {
+    /// A plan without a name stands at the top of the file.
+    pub plans: Vec<Plan>,
+    pub assumptions: Assumptions,
+}
+
+impl Contract {
+    /// Everything that is missing or only proposed.
+    pub fn open(&self) -> Vec<Open> {
+        self.plans.iter().flat_map(Plan::open).collect()
+    }
+}
 
 /// One guarantee. `id` names it in verdicts and is derived from its normal form, so that the same assumption written
 /// twice is one.

@@ -9,18 +9,21 @@ use toml::de::{DeTable, DeValue};
 const BAD_FILE: Code = Code(230);
 const BAD_ASSUMPTION: Code = Code(231);
 
-/// Reads a contract: `assume = [..]` (or `[assume] all = [..]`) for every kernel, `[kernel.NAME] assume = [..]` for one.
-/// Other tables and keys belong to other parts of the contract and are left alone.
+/// Reads the assumptions of a contract: `assume = [..]` (or `[assume] all = [..]`) for every kernel, `[kernel.NAME] assume =
+/// [..]` for one. [`super::load::read`] reads the rest, too.
 pub fn from_toml(file: FileId, source: &SourceFile) -> (Assumptions, Vec<Diagnostic>) {
-    let mut found = Assumptions::default();
-    let table = match DeTable::parse(&source.text) {
-        Ok(table) => table.into_inner(),
+    match DeTable::parse(&source.text) {
+        Ok(table) => assumptions_of(file, &table.into_inner()),
         Err(e) => {
             let range = e.span().unwrap_or(0..0);
             let span = Span::new(file, range.start, range.end);
-            return (found, vec![shape(span, &format!("the contract cannot be read: {}", e.message()))]);
+            (Assumptions::default(), vec![shape(span, &format!("the contract cannot be read: {}", e.message()))])
         }
-    };
+    }
+}
+
+pub(super) fn assumptions_of(file: FileId, table: &DeTable) -> (Assumptions, Vec<Diagnostic>) {
+    let mut found = Assumptions::default();
     let mut problems = vec![];
     if let Some(value) = table.get("assume") {
         let list = match value.get_ref() {
@@ -113,7 +116,7 @@ pub fn from_comments(program: &Program, sources: &Sources) -> (Assumptions, Vec<
 }
 
 /// Comment lines directly above `at`, nearest first, with their offsets; ends at the first line of code or blank line.
-fn comment_block_above(text: &str, at: usize) -> Vec<(usize, &str)> {
+pub(super) fn comment_block_above(text: &str, at: usize) -> Vec<(usize, &str)> {
     let mut found = vec![];
     let mut end = text.get(..at).and_then(|t| t.rfind('\n')).unwrap_or(0);
     while end > 0 {

@@ -35,6 +35,11 @@ const MAX_CONSTRAINTS: usize = 200;
 const SEARCH_DEPTH: u32 = 4;
 
 impl Known {
+    /// Everything that is known to be at least 0, apart from the bounds of single atoms.
+    pub fn inequalities(&self) -> impl Iterator<Item = &Poly> {
+        self.nonneg.iter().map(|(p, _)| p)
+    }
+
     /// States the range of an atom, narrowing what was known.
     pub fn bound(&mut self, atom: Atom, to: Interval, because: Because) {
         let before = self.bounds.get(&atom).map_or_else(|| type_of(&atom), |(range, _)| *range);

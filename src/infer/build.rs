@@ -1,0 +1,590 @@
+//! A plan from one computation of the host code.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::cuda::element;
+use super::dims::Choice;
+use super::eval::type_named;
+use super::extent::Setting;
+use super::group::Group;
+use super::host::Host;
+use super::kernels::Kernels;
+use super::usage::Usage;
+use super::value::{Event, Launched, Val, combine, divide};
+use crate::contract::{Arg, Argument, Bound, BufferRef, Expr, Init, Launch, Notes, Op, Plan, Role, Step};
+use crate::facts::Facts;
+use crate::ir::*;
+
+pub struct Builder<'b, 'a> {
+    pub kernels: &'b Kernels<'a>,
+    pub host: &'b Host<'a>,
+}
+
+/// One launch with the kernel that it is of.
+pub(super) struct Use<'a> {
+    pub event: usize,
+    pub l: &'a Launched,
+    pub f: &'a Function,
+    pub r: FunctionRef,
+}
+
+/// What is known of one buffer of the plan.
+struct Memory {
+    id: usize,
+    name: String,
+    dtype: Option<Scalar>,
+    /// Elements, once they are known.
+    elements: Result<Expr, String>,
+}
+
+impl<'b, 'a> Builder<'b, 'a> {
+    pub fn plan(&self, group: &Group) -> Plan {
+        let uses = self.uses(group);
+        let mut memories = self.memories(&uses);
+        self.extents(&uses, &mut memories);
+        let choice = self.choice(&uses, &memories);
+        let (multiple, fixed) = self.proof(&uses, &memories, &choice);
+        let mut plan = Plan { dims: choice.made(&self.host.decided, fixed.as_deref(), multiple), ..Plan::default() };
+        for m in &memories {
+            let arg = self.arg(&uses, m, &choice);
+            plan.args.push(arg);
+        }
+        self.outputs(&mut plan);
+        self.indices(&uses, &memories, &mut plan);
+        self.steps(&uses, &memories, &choice, &mut plan);
+        self.notes(&uses, &mut plan);
+        plan
+    }
+
+    fn uses(&self, group: &Group) -> Vec<Use<'b>> {
+        let pairs = group.launches.iter().zip(&group.kernels);
+        pairs
+            .filter_map(|(i, r)| match self.host.events.get(*i) {
+                Some(Event::Launch(l)) => Some(Use { event: *i, l, f: self.kernels.function(*r), r: *r }),
+                _ => None,
+            })
+            .collect()
+    }
+
+    pub(super) fn usage(&self, u: &Use, n: usize) -> Usage {
+        self.kernels.known(u.r).and_then(|k| k.usages.get(n).copied()).unwrap_or_default()
+    }
+
+    fn memories(&self, uses: &[Use]) -> Vec<Memory> {
+        let mut found: Vec<Memory> = vec![];
+        let mut add = |id: usize, dtype: Option<Scalar>| match found.iter_mut().find(|m| m.id == id) {
+            Some(m) => m.dtype = m.dtype.or(dtype),
+            None => found.push(Memory { id, name: String::new(), dtype, elements: Err(String::new()) }),
+        };
+        for u in uses {
+            for (n, v) in u.l.args.iter().enumerate() {
+                let Val::Device { buffer, .. } = v else { continue };
+                let ty = u.f.params.get(n).map(|p| &u.f.var(*p).ty);
+                let own = ty.and_then(Type::element).and_then(|t| self.element_of(u, t)).map(|(s, _)| s);
+                add(*buffer, own);
+            }
+        }
+        let mut taken = BTreeSet::new();
+        for m in &mut found {
+            let Some(b) = self.host.buffers.get(m.id) else { continue };
+            m.dtype = m.dtype.or(b.element.map(|(s, _)| s));
+            let plain: String = b.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+            let base = if plain.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+                plain
+            } else {
+                format!("b{plain}")
+            };
+            m.name = base.clone();
+            let mut n = 2;
+            while !taken.insert(m.name.clone()) {
+                m.name = format!("{base}_{n}");
+                n += 1;
+            }
+            m.elements = match (&b.bytes, m.dtype) {
+                (Some(bytes), Some(d)) => Ok(divide(bytes.clone(), Expr::Int(i64::from(d.bytes())))),
+                (Some(_), None) => Err("the type of the elements is not known".into()),
+                (None, _) => Err(b.why_unknown.clone()),
+            };
+        }
+        found
+    }
+
+    /// Scalar and lanes of a type under the template arguments of a launch.
+    fn element_of(&self, u: &Use, ty: &Type) -> Option<(Scalar, u8)> {
+        match ty {
+            Type::Param(name) => {
+                let nth = u.f.template.iter().position(|t| t.name == *name)?;
+                let given = u.l.template.get(nth).and_then(|t| type_named(t)).as_ref().and_then(element);
+                given.or_else(|| self.deduced(u, name))
+            }
+            t => element(t),
+        }
+    }
+
+    /// A type parameter from the memory that is passed for a pointer to it.
+    fn deduced(&self, u: &Use, name: &str) -> Option<(Scalar, u8)> {
+        u.f.params.iter().zip(&u.l.args).find_map(|(p, v)| match (u.f.var(*p).ty.element(), v) {
+            (Some(Type::Param(t)), Val::Device { buffer, .. }) if t == name => self.host.buffers.get(*buffer)?.element,
+            _ => None,
+        })
+    }
+
+    /// Integer arguments by parameter.
+    fn ints(&self, u: &Use, settle: &dyn Fn(&Expr) -> Expr) -> BTreeMap<VarId, Expr> {
+        let pairs = u.f.params.iter().zip(&u.l.args);
+        pairs.filter_map(|(p, v)| if let Val::Int(e) = v { Some((*p, settle(e))) } else { None }).collect()
+    }
+
+    fn setting<'f>(
+        &self,
+        facts: &'f Facts<'a>,
+        u: &Use,
+        settle: &dyn Fn(&Expr) -> Expr,
+        multiple: i64,
+    ) -> Setting<'f, 'a> {
+        let shape = |s: &Result<[Expr; 3], String>| s.as_ref().ok().map(|d| d.each_ref().map(settle));
+        Setting {
+            facts,
+            grid: shape(&u.l.grid),
+            block: shape(&u.l.block),
+            ints: self.ints(u, settle),
+            sizes: BTreeMap::new(),
+            multiple,
+        }
+    }
+
+    /// Sizes of memory from outside: the smallest that holds every access.
+    fn extents(&self, uses: &[Use], memories: &mut [Memory]) {
+        for m in memories.iter_mut() {
+            let given = self.host.buffers.get(m.id).is_some_and(|b| b.bytes.is_none());
+            let (true, Some(dtype)) = (given, m.dtype) else { continue };
+            let mut sizes: Vec<Expr> = vec![];
+            let mut all = true;
+            for u in uses {
+                let Some(known) = self.kernels.known(u.r) else { continue };
+                for (n, v) in u.l.args.iter().enumerate() {
+                    let (Val::Device { buffer, bytes }, Some(p)) = (v, u.f.params.get(n)) else { continue };
+                    if *buffer != m.id {
+                        continue;
+                    }
+                    let facts = known.facts(Some(u.l.at));
+                    let setting = self.setting(facts, u, &Expr::clone, 1);
+                    let followed = setting.followed().is_ok();
+                    match setting.extent(*p, dtype.bytes()).filter(|_| followed && bytes.constant() == Some(0)) {
+                        Some(e) if !sizes.contains(&e) => sizes.push(e),
+                        Some(_) => {}
+                        None => all = false,
+                    }
+                }
+            }
+            if all && let Some(size) = sizes.into_iter().reduce(|a, b| Expr::binary(Op::Max, a, b)) {
+                m.elements = Ok(size);
+            }
+        }
+    }
+
+    fn choice(&self, uses: &[Use], memories: &[Memory]) -> Choice {
+        let mut sizes: Vec<&Expr> = memories.iter().filter_map(|m| m.elements.as_ref().ok()).collect();
+        let (mut blocks, mut others) = (vec![], vec![]);
+        for u in uses {
+            for v in &u.l.args {
+                match v {
+                    Val::Int(e) => sizes.push(e),
+                    Val::Device { bytes, .. } => others.push(bytes),
+                    _ => {}
+                }
+            }
+            blocks.extend(u.l.block.iter().flatten());
+            others.extend(u.l.grid.iter().flatten());
+            others.extend(&u.l.shared);
+        }
+        let copies = self.host.events.iter().filter_map(|e| match e {
+            Event::Fill { bytes, .. } | Event::Copy { bytes, .. } => bytes.as_ref(),
+            _ => None,
+        });
+        let copies: Vec<&Expr> = copies.collect();
+        others.extend(copies);
+        Choice::of(self.host, &sizes, &blocks, &others)
+    }
+
+    /// The multiples for which all accesses are inside, and else why the sizes are fixed.
+    fn proof(&self, uses: &[Use], memories: &[Memory], choice: &Choice) -> (i64, Option<String>) {
+        let mut tiles: BTreeSet<i64> = BTreeSet::new();
+        for u in uses {
+            let shapes = [&u.l.grid, &u.l.block];
+            for e in shapes.into_iter().flatten().flatten().map(|e| choice.settle(e)) {
+                match &e {
+                    Expr::Int(v) => _ = tiles.insert(*v),
+                    Expr::Binary(Op::Div | Op::CeilDiv, _, k) => tiles.extend(k.constant()),
+                    _ => {}
+                }
+            }
+        }
+        tiles.retain(|t| (2..=1024).contains(t));
+        let mut first = None;
+        for multiple in std::iter::once(1).chain(tiles.into_iter().rev().take(3)) {
+            let failed = uses.iter().find_map(|u| self.fails(u, memories, choice, multiple).map(|why| (u, why)));
+            match failed {
+                None => return (multiple, None),
+                Some((u, (span, why))) => {
+                    let line = self.line(span);
+                    first.get_or_insert(format!("in `{}`, line {line}: {why}", u.f.name));
+                }
+            }
+        }
+        (1, first)
+    }
+
+    fn fails(
+        &self,
+        u: &Use,
+        memories: &[Memory],
+        choice: &Choice,
+        multiple: i64,
+    ) -> Option<(crate::source::Span, String)> {
+        let settle = |e: &Expr| choice.settle(e);
+        let Some(known) = self.kernels.known(u.r) else { return Some((u.l.span, "it is not modelled".into())) };
+        let facts = known.facts(Some(u.l.at));
+        let mut setting = self.setting(facts, u, &settle, multiple);
+        for (p, v) in u.f.params.iter().zip(&u.l.args) {
+            let Val::Device { buffer, bytes } = v else { continue };
+            let Some(m) = memories.iter().find(|m| m.id == *buffer) else { continue };
+            if let (Ok(e), Some(d)) = (&m.elements, m.dtype) {
+                let whole = combine(Op::Mul, settle(e), Expr::Int(i64::from(d.bytes())));
+                setting.sizes.insert(*p, combine(Op::Sub, whole, settle(bytes)));
+            }
+        }
+        setting.inside().err()
+    }
+
+    fn line(&self, span: crate::source::Span) -> u32 {
+        let file = self.kernels.sources.get(span.file);
+        file.lines.position(&file.text, span.start as usize).line
+    }
+
+    fn arg(&self, uses: &[Use], m: &Memory, choice: &Choice) -> Arg {
+        let touched = self.touched(uses, m.id);
+        let mut arg = Arg { dtype: m.dtype, ..Arg::new(&m.name, Role::In) };
+        match &m.elements {
+            Ok(e) => arg.shape = axes(&choice.settle(e)),
+            Err(why) => arg.notes.push(format!("shape = [\"?\"]   # how many elements has it? {why}")),
+        }
+        if m.dtype.is_none() {
+            arg.notes.push("dtype = \"?\"   # what are its elements? The files do not say".into());
+        }
+        let first = uses.iter().map(|u| u.event).min().unwrap_or(0);
+        let first_use = touched.first().map_or(first, |(e, _)| *e);
+        let last_init = self.host.events.iter().take(first_use).rev().find_map(|e| self.init_of(e, m.id));
+        let reads_first = touched.first().is_some_and(|(_, u)| u.reads && (u.reads_first || !u.writes));
+        let writes = touched.iter().any(|(_, u)| u.writes);
+        let given = self.host.buffers.get(m.id).is_some_and(|b| b.is_given || b.is_managed);
+        arg.role = match (writes, reads_first) {
+            (false, _) => Role::In,
+            (true, true) => Role::InOut,
+            (true, false) => Role::Out,
+        };
+        match (last_init, arg.role) {
+            (Some(Some(0)), _) => arg.init = Some(Init::Zero),
+            (Some(None), Role::Out) => {}
+            (None, Role::In | Role::InOut) if !given => {
+                arg.proposed.field("init");
+                arg.notes.push("It is read, and nothing in view fills it before: with what is it filled?".into());
+                arg.init = Some(Init::Keep);
+            }
+            _ => {}
+        }
+        if arg.init == Some(Init::Zero) && arg.role == Role::InOut {
+            arg.role = Role::Out;
+        }
+        if touched.iter().any(|(_, u)| u.opaque) && arg.role != Role::In {
+            arg.notes
+                .push("A function out of view is given its address; its role is that of the parameter's type.".into());
+        }
+        arg
+    }
+
+    /// `Some(Some(byte))` for a fill, `Some(None)` for contents from the host or another buffer.
+    fn init_of(&self, e: &Event, id: usize) -> Option<Option<u8>> {
+        match e {
+            Event::Fill { buffer, byte, .. } if *buffer == id => Some(*byte),
+            Event::ToDevice { buffer, .. } if *buffer == id => Some(None),
+            Event::Copy { to, .. } if to.0 == id => Some(None),
+            // What another computation left there is as good as any contents.
+            Event::Launch(l) => {
+                let r = self.kernels.of(l)?;
+                let known = self.kernels.known(r)?;
+                let writes = |(n, v): (usize, &Val)| {
+                    matches!(v, Val::Device { buffer, .. } if *buffer == id)
+                        && known.usages.get(n).is_some_and(|u| u.writes)
+                };
+                l.args.iter().enumerate().any(writes).then_some(None)
+            }
+            _ => None,
+        }
+    }
+
+    /// What each launch does with a buffer, in order.
+    fn touched(&self, uses: &[Use], id: usize) -> Vec<(usize, Usage)> {
+        let mut found = vec![];
+        for u in uses {
+            for (n, v) in u.l.args.iter().enumerate() {
+                if matches!(v, Val::Device { buffer, .. } if *buffer == id) {
+                    found.push((u.event, self.usage(u, n)));
+                }
+            }
+        }
+        found
+    }
+
+    /// Written memory that the host never looks at is a temporary, where it looks at something else.
+    fn outputs(&self, plan: &mut Plan) {
+        let names = |b: &usize| self.host.buffers.get(*b).map(|b| b.name.clone());
+        let copied: BTreeSet<String> = self
+            .host
+            .events
+            .iter()
+            .filter_map(|e| if let Event::ToHost { buffer } = e { names(buffer) } else { None })
+            .collect();
+        let visible = |a: &Arg| {
+            let own = self.host.buffers.iter().filter(|b| b.name == a.name);
+            copied.contains(&a.name) || own.into_iter().any(|b| b.is_managed || b.is_given)
+        };
+        if plan.args.iter().any(|a| a.role.is_output() && visible(a)) {
+            for a in plan.args.iter_mut().filter(|a| a.role == Role::Out && !visible(a)) {
+                a.role = Role::Temp;
+            }
+        }
+    }
+
+    /// Integers that are used as indices need a legal range.
+    fn indices(&self, uses: &[Use], memories: &[Memory], plan: &mut Plan) {
+        for u in uses {
+            for (index, target) in super::propose::index_parameters(u.f) {
+                let at = |p: VarId| {
+                    let n = u.f.params.iter().position(|q| *q == p)?;
+                    let Some(Val::Device { buffer, .. }) = u.l.args.get(n) else { return None };
+                    memories.iter().find(|m| m.id == *buffer)
+                };
+                let Some(index) = at(index) else { continue };
+                let extent =
+                    target.and_then(at).and_then(|m| plan.arg(&m.name)).map(|a| a.shape.clone()).unwrap_or_default();
+                let top = extent.into_iter().reduce(|a, b| combine(Op::Mul, a, b));
+                let Some(arg) = plan.args.iter_mut().find(|a| a.name == index.name) else { continue };
+                if arg.legal.is_none() && arg.role != Role::Out && arg.init != Some(Init::Zero) {
+                    let last = top.map_or(Expr::Int(0), |e| combine(Op::Sub, e, Expr::Int(1)));
+                    arg.legal = Some((Bound::Int(Expr::Int(0)), Bound::Int(last)));
+                    arg.proposed.field("legal");
+                    arg.notes.push("Its elements are used as indices: which values are legal?".into());
+                }
+            }
+        }
+    }
+
+    fn steps(&self, uses: &[Use], memories: &[Memory], choice: &Choice, plan: &mut Plan) {
+        let (Some(from), Some(to)) = (uses.first().map(|u| u.event), uses.last().map(|u| u.event)) else { return };
+        let of = |id: usize| memories.iter().find(|m| m.id == id);
+        let place = |id: usize, bytes: &Expr| {
+            let m = of(id)?;
+            let width = Expr::Int(i64::from(m.dtype.map_or(1, Scalar::bytes)));
+            let offset = divide(choice.settle(bytes), width);
+            Some(BufferRef { buffer: m.name.clone(), offset: Some(offset).filter(|o| *o != Expr::Int(0)) })
+        };
+        let first_use = |id: usize| self.touched(uses, id).first().map(|(e, _)| *e);
+        for (i, event) in self.host.events.iter().enumerate().take(to + 1) {
+            let bytes = |b: &Option<Expr>| b.as_ref().map(|e| choice.settle(e));
+            match event {
+                Event::Launch(_) => {
+                    if let Some(u) = uses.iter().find(|u| u.event == i) {
+                        let launch = self.launch(u, &place, choice);
+                        plan.steps.push(Step::Launch(launch));
+                    }
+                }
+                Event::Fill { buffer, offset, byte, bytes: n, span } => {
+                    let Some(r) = place(*buffer, offset) else { continue };
+                    let before = first_use(*buffer).is_none_or(|f| i < f);
+                    match byte {
+                        // Zeros before the first use are the buffer's `init`.
+                        Some(0) if before => {}
+                        Some(b) if i > from || *b != 0 => {
+                            let whole = of(*buffer).is_some_and(|m| m.elements.is_ok());
+                            plan.steps.push(Step::Fill { buffer: r, byte: *b, bytes: bytes(n).filter(|_| !whole) });
+                        }
+                        Some(_) => {}
+                        None => plan.notes.0.push(format!(
+                            "Line {}: the byte that fills `{}` is not known.",
+                            self.line(*span),
+                            r.buffer
+                        )),
+                    }
+                }
+                Event::Copy { from: a, to: b, bytes: n, span } if i > from => {
+                    match (place(a.0, &a.1), place(b.0, &b.1)) {
+                        (Some(x), Some(y)) => plan.steps.push(Step::Copy { from: x, to: y, bytes: bytes(n) }),
+                        (None, Some(y)) => self.changed(plan, &y.buffer, *span),
+                        _ => {}
+                    }
+                }
+                Event::ToDevice { buffer, span } if i > from && first_use(*buffer).is_some_and(|f| f < i) => {
+                    if let Some(m) = of(*buffer) {
+                        self.changed(plan, &m.name, *span);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The host writes memory between two launches: no step says that.
+    fn changed(&self, plan: &mut Plan, name: &str, span: crate::source::Span) {
+        let line = self.line(span);
+        if let Some(a) = plan.args.iter_mut().find(|a| a.name == name)
+            && !a.proposed.covers("init")
+        {
+            a.proposed.field("init");
+            a.notes.push(format!("Line {line}: the host writes it between launches, which this plan leaves out."));
+        }
+    }
+
+    fn launch(&self, u: &Use, place: &dyn Fn(usize, &Expr) -> Option<BufferRef>, choice: &Choice) -> Launch {
+        let mut l = Launch {
+            kernel: query::base_name(&u.l.kernel).to_owned(),
+            template: u.l.template.clone(),
+            ..Launch::default()
+        };
+        l.spans.whole = Some(u.l.span);
+        for (what, from) in [("grid", &u.l.grid), ("block", &u.l.block)] {
+            let axes = match from {
+                Ok(d) => short(&d.each_ref().map(|e| choice.settle(e))),
+                Err(why) => {
+                    l.notes.push(format!("{what} = [\"?\"]   # with which {what} is it launched? {why}"));
+                    vec![]
+                }
+            };
+            if what == "grid" { l.grid = axes } else { l.block = axes }
+        }
+        match &u.l.shared {
+            Ok(e) => l.shared = Some(choice.settle(e)).filter(|e| *e != Expr::Int(0)),
+            Err(why) => {
+                l.notes.push(format!("shared = \"?\"   # how many bytes of dynamic shared memory? {why}"));
+                l.proposed.field("shared");
+            }
+        }
+        for (n, p) in u.f.params.iter().enumerate() {
+            let var = u.f.var(*p);
+            let value = u.l.args.get(n).cloned().or_else(|| default_of(u.f, var));
+            let (argument, why) = self.argument(u, var, value, place, choice);
+            if let Some(why) = why {
+                l.notes.push(format!("Argument {} is `{}`: which value? {why}", n + 1, var.name));
+            }
+            l.args.push(argument);
+        }
+        if let Some(cut) = &u.l.cut {
+            l.notes.push(format!("Line {}: {cut}.", self.line(u.l.span)));
+        }
+        l
+    }
+
+    fn argument(
+        &self,
+        u: &Use,
+        var: &Var,
+        value: Option<Val>,
+        place: &dyn Fn(usize, &Expr) -> Option<BufferRef>,
+        choice: &Choice,
+    ) -> (Argument, Option<String>) {
+        let scalar = self.element_of(u, &var.ty).filter(|(_, n)| *n == 1).map(|(s, _)| s);
+        let pointer = matches!(var.ty, Type::Pointer(_));
+        let open = |why: &str| (Argument::Open, Some(why.to_owned()));
+        match (value, scalar) {
+            (None, _) => open("no value is given"),
+            (Some(Val::Device { buffer, bytes }), _) => match place(buffer, &bytes) {
+                Some(r) if pointer => (Argument::Buffer(r), None),
+                _ => open("the parameter is no pointer that is understood"),
+            },
+            (Some(Val::Null), _) => (Argument::Null, None),
+            (Some(Val::Int(e)), Some(s)) if s.is_float() => match choice.settle(&e).constant() {
+                Some(v) => (Argument::Float { dtype: s, value: v as f64 }, None),
+                None => open("it is computed in floating point"),
+            },
+            (Some(Val::Int(Expr::Int(0))), None) if pointer => (Argument::Null, None),
+            (Some(Val::Int(e)), Some(s)) => (Argument::Int { dtype: s, value: choice.settle(&e) }, None),
+            (Some(Val::Float(v)), Some(s)) if s.is_float() => (Argument::Float { dtype: s, value: v }, None),
+            (Some(v @ (Val::Float(_) | Val::Ratio(..))), Some(s)) => match (v.as_int(), s.is_float()) {
+                (Some(e), false) => (Argument::Int { dtype: s, value: choice.settle(&e) }, None),
+                _ => open("it is computed in floating point"),
+            },
+            (Some(Val::Unknown(why)), _) => (Argument::Open, Some(why)),
+            (Some(Val::Host(_)), _) => open("it is memory of the host"),
+            (Some(_), _) => open("it is no buffer and no number"),
+        }
+    }
+
+    fn notes(&self, uses: &[Use], plan: &mut Plan) {
+        let to = uses.last().map_or(0, |u| u.event);
+        for event in self.host.events.iter().take(to) {
+            if let Event::ToSymbol { name, span } = event {
+                let used = uses.iter().any(|u| {
+                    u.f.exprs.iter().any(|e| matches!(&e.kind, ExprKind::Name(n) if n == name))
+                        || u.f.vars.iter().any(|v| v.name == *name)
+                });
+                if used {
+                    let note = format!(
+                        "Line {}: the host sets the device variable `{name}`, which no step of a plan says.",
+                        self.line(*span)
+                    );
+                    if let Some(Step::Launch(l)) = plan.steps.iter_mut().find(|s| matches!(s, Step::Launch(_))) {
+                        l.proposed.field("constants");
+                        l.notes.push(note);
+                    }
+                }
+            }
+        }
+        plan.notes = Notes(std::mem::take(&mut plan.notes.0));
+        if !plan.notes.0.is_empty()
+            && let Some(Step::Launch(l)) = plan.steps.iter_mut().find(|s| matches!(s, Step::Launch(_)))
+        {
+            l.proposed.field("order");
+        }
+    }
+}
+
+/// The value of a default argument.
+fn default_of(f: &Function, var: &Var) -> Option<Val> {
+    match f.kind_of(var.init?) {
+        ExprKind::Int(v) => i64::try_from(*v).ok().map(Val::int),
+        ExprKind::Bool(b) => Some(Val::int(i64::from(*b))),
+        ExprKind::Null => Some(Val::Null),
+        ExprKind::Float(t) => t.trim_end_matches(['f', 'F']).parse().ok().map(Val::Float),
+        _ => None,
+    }
+}
+
+/// Trailing axes of 1 are left out.
+pub(super) fn short(d: &[Expr; 3]) -> Vec<Expr> {
+    let keep = d.iter().rposition(|e| *e != Expr::Int(1)).map_or(1, |i| i + 1);
+    d.iter().take(keep).cloned().collect()
+}
+
+/// The factors of a product as axes, outermost first.
+pub(super) fn axes(e: &Expr) -> Vec<Expr> {
+    let mut found = vec![];
+    factors(e, &mut found);
+    let constants: Vec<i64> = found.iter().filter_map(Expr::constant).collect();
+    let product = constants.iter().try_fold(1i64, |p, c| p.checked_mul(*c));
+    found.retain(|e| e.constant().is_none());
+    match product {
+        Some(1) if !found.is_empty() => found,
+        Some(k) => found.into_iter().chain([Expr::Int(k)]).collect(),
+        None => vec![e.clone()],
+    }
+}
+
+fn factors(e: &Expr, into: &mut Vec<Expr>) {
+    match e {
+        Expr::Binary(Op::Mul, a, b) => {
+            factors(a, into);
+            factors(b, into);
+        }
+        other => into.push(other.clone()),
+    }
+}

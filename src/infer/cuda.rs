@@ -1,0 +1,485 @@
+//! Calls on the host: the CUDA runtime, functions of the program, and the standard library.
+
+use super::eval::{select, type_named};
+use super::host::{Flow, Frame, Host, MAX_DEPTH, last};
+use super::value::{Buffer, Event, Launched, Val, ceil_div, combine};
+use crate::contract::{Expr, Op};
+use crate::ir::*;
+use crate::source::Span;
+
+impl<'a> Host<'a> {
+    pub(super) fn call(
+        &mut self,
+        frame: &Frame<'a>,
+        e: ExprId,
+        callee: &str,
+        receiver: Option<ExprId>,
+        template: &[String],
+        args: &[ExprId],
+    ) -> Val {
+        let span = frame.f.expr(e).span;
+        if let Some(object) = receiver {
+            return self.method(frame, object, callee, template, args);
+        }
+        let name = query::base_name(callee).to_owned();
+        let values: Vec<Val> = args.iter().map(|a| self.argument(frame, *a)).collect();
+        if let Some(v) = self.runtime(frame, &name, &values, args, span) {
+            return v;
+        }
+        if let Some(v) = self.library(&name, &values) {
+            return v;
+        }
+        // A lambda in a variable.
+        let lambda = frame.f.vars.iter().position(|v| v.name == name).map(|i| self.key(frame, VarId(i as u32)));
+        if let Some(v @ Val::Lambda(..)) = lambda.and_then(|k| self.memory.get(&k).cloned()) {
+            return self.call_lambda(v, values);
+        }
+        if let Some(v) = self.expand(&name, &values) {
+            return v;
+        }
+        if let Some((unit, f)) = self.definition(frame.unit, &name, args.len()) {
+            return self.enter(frame, unit, f, values, template, args);
+        }
+        // Something from outside may write what it is given the address of.
+        for v in &values {
+            if let Val::Ref(p) = v {
+                self.memory.insert(p.clone(), Val::unknown(format!("`{name}` sets it")));
+            }
+        }
+        Val::unknown(format!("the result of `{name}`"))
+    }
+
+    /// The value of an argument; a variable given by name stays reachable for references.
+    fn argument(&mut self, frame: &Frame<'a>, e: ExprId) -> Val {
+        self.eval(frame, e)
+    }
+
+    fn definition(&self, unit: u32, name: &str, count: usize) -> Option<(u32, &'a Function)> {
+        let own = std::iter::once(unit).chain((0..self.program.units.len() as u32).filter(move |u| *u != unit));
+        for u in own {
+            let mut fits = self.program.units.get(u as usize)?.functions.iter().filter(|f| {
+                f.name == name
+                    && f.body_span.is_some()
+                    && f.params.len() >= count
+                    && matches!(f.kind, FunctionKind::Host | FunctionKind::HostDevice)
+            });
+            if let Some(f) = fits.next() {
+                return Some((u, f));
+            }
+        }
+        None
+    }
+
+    fn enter(
+        &mut self,
+        caller: &Frame<'a>,
+        unit: u32,
+        f: &'a Function,
+        values: Vec<Val>,
+        template: &[String],
+        args: &[ExprId],
+    ) -> Val {
+        let nested = self.frames_deep();
+        if nested >= MAX_DEPTH {
+            return Val::unknown(format!("`{}` is nested too deeply", f.name));
+        }
+        let mut frame = self.frame(unit, f);
+        for (p, t) in f.template.iter().zip(template) {
+            frame
+                .types
+                .insert(p.name.clone(), caller.types.get(t.trim()).cloned().unwrap_or_else(|| t.trim().to_owned()));
+        }
+        for (i, p) in f.params.iter().enumerate() {
+            let var = f.var(*p);
+            let key = self.key(&frame, *p);
+            let by_reference = matches!(var.ty, Type::Reference(_));
+            let place = args.get(i).filter(|_| by_reference).and_then(|a| self.place(caller, *a));
+            let value = match (place, values.get(i)) {
+                (Some(p), _) => Val::Ref(p),
+                (None, Some(v)) => v.clone(),
+                (None, None) => var.init.map_or(Val::unknown("no value is given"), |e| self.eval(&frame, e)),
+            };
+            // What is passed by value keeps its members.
+            if let Some(from) = args.get(i).filter(|_| !by_reference).and_then(|a| self.place(caller, *a)) {
+                let copies: Vec<(String, Val)> = self
+                    .memory
+                    .range(from.clone()..)
+                    .take_while(|(k, _)| k.starts_with(&from))
+                    .filter_map(|(k, v)| Some((k.strip_prefix(&from)?.to_owned(), v.clone())))
+                    .filter(|(rest, _)| rest.starts_with(['.', '[']))
+                    .collect();
+                self.memory.extend(copies.into_iter().map(|(rest, v)| (format!("{key}{rest}"), v)));
+            }
+            self.types.insert(key.clone(), var.ty.clone());
+            self.infer_template(&mut frame, &var.ty, &value);
+            self.memory.insert(key, value);
+        }
+        self.nesting(1);
+        let flow = self.block(&frame, &f.body);
+        self.nesting(-1);
+        match flow {
+            Flow::Return(v) => v,
+            _ => Val::Null,
+        }
+    }
+
+    fn frames_deep(&self) -> u32 {
+        self.nested
+    }
+
+    fn nesting(&mut self, by: i32) {
+        self.nested = self.nested.saturating_add_signed(by);
+    }
+
+    /// The type parameter that a pointer argument settles.
+    fn infer_template(&self, frame: &mut Frame, ty: &Type, value: &Val) {
+        let mut at = ty;
+        while let Type::Pointer(p) | Type::Reference(p) = at {
+            at = &p.ty;
+        }
+        let Type::Param(name) = at else { return };
+        let element = match value {
+            Val::Ref(place) => self.types.get(place).and_then(Type::element).and_then(element),
+            Val::Device { buffer, .. } => self.buffers.get(*buffer).and_then(|b| b.element),
+            _ => None,
+        };
+        if let Some((s, 1)) = element {
+            frame.types.entry(name.clone()).or_insert_with(|| s.name().to_owned());
+        }
+    }
+
+    pub(super) fn call_lambda(&mut self, target: Val, values: Vec<Val>) -> Val {
+        let Val::Lambda(unit, id) = target else { return Val::unknown("a call through a value") };
+        let Some(f) = self.program.units.get(unit as usize).and_then(|u| u.functions.get(id.0 as usize)) else {
+            return Val::unknown("a lambda");
+        };
+        if self.nested >= MAX_DEPTH {
+            return Val::unknown("nested too deeply");
+        }
+        let frame = self.frame(unit, f);
+        for (p, v) in f.params.iter().zip(values) {
+            let key = self.key(&frame, *p);
+            self.memory.insert(key, v);
+        }
+        self.nesting(1);
+        let flow = self.block(&frame, &f.body);
+        self.nesting(-1);
+        if let Flow::Return(v) = flow { v } else { Val::Null }
+    }
+
+    /// A function-like macro whose body is an expression over its parameters.
+    fn expand(&self, name: &str, values: &[Val]) -> Option<Val> {
+        let (params, body) = self.macros.get(name)?;
+        if params.len() != values.len() {
+            return None;
+        }
+        let ints: Vec<Expr> = values.iter().map(Val::as_int).collect::<Option<_>>()?;
+        let parsed = crate::contract::expr::parse(body).ok()?;
+        let all = parsed.names().iter().all(|n| params.iter().any(|p| p == n));
+        all.then(|| Val::Int(rebuild(&parsed, &|n| Some(ints.get(params.iter().position(|p| p == n)?)?.clone()))))
+    }
+
+    fn library(&mut self, name: &str, v: &[Val]) -> Option<Val> {
+        let int = |i: usize| v.get(i).and_then(Val::as_int);
+        Some(match name {
+            "min" | "max" | "fmin" | "fmax" => match (int(0), int(1)) {
+                (Some(a), Some(b)) => {
+                    Val::Int(Expr::binary(if name.ends_with("min") { Op::Min } else { Op::Max }, a, b).folded())
+                }
+                _ => Val::unknown("a minimum or maximum of values that are not known"),
+            },
+            "ceil" | "ceilf" => match v.first()? {
+                Val::Ratio(a, b) => Val::Ratio(ceil_div(a.clone(), b.clone()), Expr::Int(1)),
+                Val::Float(x) => Val::Float(x.ceil()),
+                Val::Int(e) => Val::Int(e.clone()),
+                _ => Val::unknown("floating point"),
+            },
+            "floor" | "floorf" => v.first()?.as_int().map_or(Val::unknown("floating point"), Val::Int),
+            "sqrt" | "sqrtf" => match v.first()? {
+                Val::Float(x) => Val::Float(x.sqrt()),
+                Val::Int(Expr::Int(x)) => Val::Float((*x as f64).sqrt()),
+                _ => Val::unknown("a square root"),
+            },
+            "pow" | "powf" => match (int(0).and_then(|e| e.constant()), int(1).and_then(|e| e.constant())) {
+                (Some(a), Some(b @ 0..=62)) => a.checked_pow(b as u32).map_or(Val::unknown("a power"), Val::int),
+                _ => Val::unknown("a power"),
+            },
+            "abs" | "labs" => int(0).map_or(Val::unknown("not modelled"), Val::Int),
+            "log2" | "log2f" => match int(0).and_then(|e| self.sampled(&e)) {
+                Some(x) if x > 0 && x & (x - 1) == 0 => Val::Float(f64::from(x.trailing_zeros())),
+                _ => Val::unknown("a logarithm"),
+            },
+            "atoi"
+            | "atol"
+            | "atoll"
+            | "strtol"
+            | "stoi"
+            | "stol"
+            | "stoul"
+            | "strtoul"
+            | "strtoull"
+            | "stoull"
+            | "getCmdLineArgumentInt" => Val::Input(None),
+            "malloc" | "calloc" | "aligned_alloc" | "_mm_malloc" => Val::Host(None),
+            "dim3" => {
+                let at = |i: usize| if v.len() > i { int(i) } else { Some(Expr::Int(1)) };
+                match (at(0), at(1), at(2)) {
+                    (Some(x), Some(y), Some(z)) => Val::Dim3([x, y, z]),
+                    _ => first_reason(v),
+                }
+            }
+            "ceil_div" | "ceildiv" | "div_up" | "divup" | "cdiv" | "CeilDiv" | "DivUp" if v.len() == 2 => {
+                match (int(0), int(1)) {
+                    (Some(a), Some(b)) => Val::Int(ceil_div(a, b)),
+                    _ => return None,
+                }
+            }
+            "swap" => {
+                return None;
+            }
+            "move" | "forward" | "as_const" => v.first()?.clone(),
+            "printf" | "fprintf" | "free" | "puts" | "assert" | "srand" => Val::Null,
+            "raw_pointer_cast" => v.first()?.clone(),
+            "sizeof" => return None,
+            _ => return None,
+        })
+    }
+
+    fn method(&mut self, frame: &Frame<'a>, object: ExprId, callee: &str, template: &[String], args: &[ExprId]) -> Val {
+        let name = callee.rsplit(['.', '>', ':']).next().unwrap_or(callee);
+        let value = self.eval(frame, object);
+        let values: Vec<Val> = args.iter().map(|a| self.eval(frame, *a)).collect();
+        match (name, value) {
+            ("data" | "begin" | "get" | "c_str", v @ (Val::Host(_) | Val::Device { .. })) => v,
+            ("size" | "length" | "count", Val::Host(Some(n))) => Val::Int(n),
+            ("resize" | "reserve" | "assign", Val::Host(_)) => {
+                if let Some(p) = self.place(frame, object) {
+                    self.memory.insert(p, Val::Host(values.first().and_then(Val::as_int)));
+                }
+                Val::Null
+            }
+            ("data_ptr" | "data" | "const_data_ptr" | "mutable_data_ptr", Val::Unknown(_)) => {
+                self.tensor(frame, object, template)
+            }
+            ("size" | "numel" | "dim" | "stride", Val::Unknown(_)) if self.is_tensor(frame, object) => Val::Input(None),
+            _ => Val::unknown(format!("the result of `{name}`")),
+        }
+    }
+
+    fn is_tensor(&self, frame: &Frame, object: ExprId) -> bool {
+        let mut ty = &frame.f.expr(object).ty;
+        if let Type::Reference(p) = ty {
+            ty = &p.ty;
+        }
+        matches!(ty, Type::Named(n) if last(n) == "Tensor")
+    }
+
+    /// Device memory behind a tensor of a framework.
+    fn tensor(&mut self, frame: &Frame<'a>, object: ExprId, template: &[String]) -> Val {
+        let Some(place) = self.place(frame, object).map(|p| format!("{p}.data")) else {
+            return Val::unknown("a tensor");
+        };
+        if let Some(v) = self.memory.get(&place) {
+            return v.clone();
+        }
+        let name = match frame.f.kind_of(object) {
+            ExprKind::Var(v) => frame.f.var(*v).name.clone(),
+            _ => "tensor".into(),
+        };
+        let element = template.first().and_then(|t| type_named(t)).as_ref().and_then(element);
+        let why = format!("`{name}` comes from the caller");
+        self.buffers.push(Buffer { name, element, bytes: None, why_unknown: why, is_managed: false, is_given: true });
+        let v = Val::Device { buffer: self.buffers.len() - 1, bytes: Expr::Int(0) };
+        self.memory.insert(place, v.clone());
+        v
+    }
+
+    /// The CUDA runtime; `None` where the name is none of it.
+    fn runtime(&mut self, frame: &Frame<'a>, name: &str, v: &[Val], args: &[ExprId], span: Span) -> Option<Val> {
+        let done = Val::int(0);
+        match name {
+            "cudaMalloc" | "cudaMallocManaged" | "cudaMallocAsync" => {
+                self.allocate(v, name == "cudaMallocManaged");
+                return Some(done);
+            }
+            "cudaMallocHost" | "cudaHostAlloc" => {
+                if let Some(Val::Ref(p)) = v.first() {
+                    self.memory.insert(p.clone(), Val::Host(None));
+                }
+                return Some(done);
+            }
+            "cudaMemset" | "cudaMemsetAsync" => {
+                if let Some(Val::Device { buffer, bytes: offset }) = v.first() {
+                    let byte = v.get(1).and_then(Val::as_int).and_then(|e| self.sampled(&e)).map(|b| b as u8);
+                    let bytes = v.get(2).and_then(Val::as_int);
+                    self.events.push(Event::Fill { buffer: *buffer, offset: offset.clone(), byte, bytes, span });
+                }
+                return Some(done);
+            }
+            "cudaMemcpy" | "cudaMemcpyAsync" => {
+                self.copy(frame, v, args, span);
+                return Some(done);
+            }
+            "cudaMemcpyToSymbol" | "cudaMemcpyToSymbolAsync" => {
+                let name = args.first().map_or("", |a| match frame.f.kind_of(*a) {
+                    ExprKind::Name(n) => n.as_str(),
+                    ExprKind::Var(v) => frame.f.var(*v).name.as_str(),
+                    _ => "?",
+                });
+                self.events.push(Event::ToSymbol { name: name.to_owned(), span });
+                return Some(done);
+            }
+            "cudaMemPrefetchAsync"
+            | "cudaMemAdvise"
+            | "cudaFree"
+            | "cudaFreeHost"
+            | "cudaFreeAsync"
+            | "cudaDeviceSynchronize"
+            | "cudaGetLastError"
+            | "cudaPeekAtLastError"
+            | "cudaStreamSynchronize"
+            | "cudaThreadSynchronize"
+            | "cudaDeviceReset"
+            | "cudaSetDevice"
+            | "cudaFuncSetAttribute"
+            | "cudaFuncSetCacheConfig" => {}
+            _ if name.starts_with("cuda") && name.chars().nth(4).is_some_and(char::is_uppercase) => {
+                for r in v {
+                    if let Val::Ref(p) = r {
+                        self.memory.insert(p.clone(), Val::unknown(format!("`{name}` sets it")));
+                    }
+                }
+            }
+            "swap" if v.len() == 2 => {
+                let (a, b) = (self.place(frame, *args.first()?)?, self.place(frame, *args.get(1)?)?);
+                self.memory.insert(a, v.get(1)?.clone());
+                self.memory.insert(b, v.first()?.clone());
+                return Some(Val::Null);
+            }
+            _ => return None,
+        }
+        Some(done)
+    }
+
+    fn allocate(&mut self, v: &[Val], is_managed: bool) {
+        let Some(Val::Ref(place)) = v.first() else { return };
+        let ty = self.types.get(place).cloned();
+        let element = ty.as_ref().and_then(Type::element).and_then(element);
+        let (bytes, why_unknown) = match v.get(1) {
+            Some(Val::Unknown(why)) => (None, why.clone()),
+            Some(v) => (v.as_int(), "its size is not an integer".to_owned()),
+            None => (None, "no size is given".to_owned()),
+        };
+        let name = self.place_name(place);
+        self.buffers.push(Buffer { name, element, bytes, why_unknown, is_managed, is_given: false });
+        self.memory.insert(place.clone(), Val::Device { buffer: self.buffers.len() - 1, bytes: Expr::Int(0) });
+    }
+
+    /// The name of the variable or member that a place is.
+    fn place_name(&self, place: &str) -> String {
+        let tail = place.rsplit('.').next().filter(|t| *t != place);
+        let own = tail.map(str::to_owned).or_else(|| self.names.get(place.split('[').next().unwrap_or(place)).cloned());
+        let name = own.unwrap_or_else(|| place.trim_start_matches("g:").to_owned());
+        let nth = place.split('[').nth(1).map(|i| i.trim_end_matches(']').to_owned()).filter(|_| !name.contains('['));
+        let name = match nth {
+            Some(i) => format!("{name}_{i}"),
+            None => name,
+        };
+        name.replace(['[', ']', ':'], "_")
+    }
+
+    fn copy(&mut self, frame: &Frame<'a>, v: &[Val], args: &[ExprId], span: Span) {
+        let kind = args.get(3).map_or("", |a| match frame.f.kind_of(*a) {
+            ExprKind::Name(n) => n.as_str(),
+            _ => "",
+        });
+        let (to, from) = (v.first(), v.get(1));
+        match (to, from) {
+            (Some(Val::Device { buffer: to, bytes: t }), Some(Val::Device { buffer: from, bytes: f })) => {
+                let bytes = v.get(2).and_then(Val::as_int);
+                self.events.push(Event::Copy { from: (*from, f.clone()), to: (*to, t.clone()), bytes, span });
+            }
+            (Some(Val::Device { buffer, .. }), _) if !kind.ends_with("DeviceToHost") => {
+                self.events.push(Event::ToDevice { buffer: *buffer, span });
+            }
+            (_, Some(Val::Device { buffer, .. })) if !kind.ends_with("HostToDevice") => {
+                self.events.push(Event::ToHost { buffer: *buffer });
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn launch(&mut self, frame: &Frame<'a>, index: u32) {
+        let Some(l) = self.program.unit(frame.unit).launches.get(index as usize) else { return };
+        let shape = |host: &mut Self, e: Option<ExprId>| {
+            let Some(e) = e else { return Err("it is not written".to_owned()) };
+            match host.eval(frame, e) {
+                Val::Dim3(d) => Ok(d),
+                Val::Unknown(why) => Err(why),
+                v => v.as_int().map(|e| [e, Expr::Int(1), Expr::Int(1)]).ok_or_else(|| "it is not known".to_owned()),
+            }
+        };
+        let grid = shape(self, l.grid);
+        let block = shape(self, l.block);
+        let shared = match l.shared {
+            None => Ok(Expr::Int(0)),
+            Some(e) => match self.eval(frame, e) {
+                Val::Unknown(why) => Err(why),
+                Val::Null => Ok(Expr::Int(0)),
+                v => v.as_int().ok_or_else(|| "it is not known".to_owned()),
+            },
+        };
+        let args = l.args.iter().map(|a| self.eval(frame, *a)).collect();
+        let template = l.template_args.iter().map(|t| self.template_argument(frame, t)).collect();
+        self.events.push(Event::Launch(Box::new(Launched {
+            at: (frame.unit, index),
+            kernel: l.callee.clone(),
+            template,
+            grid,
+            block,
+            shared,
+            args,
+            span: l.span,
+            arms: self.arms.clone(),
+            cut: self.cut.clone(),
+        })));
+    }
+
+    /// A template argument as it is outside of the function that launches.
+    fn template_argument(&self, frame: &Frame, text: &str) -> String {
+        let text = text.trim();
+        if let Some(t) = frame.types.get(text) {
+            return t.clone();
+        }
+        let local = frame.f.vars.iter().position(|v| v.name == text).map(|i| self.key(frame, VarId(i as u32)));
+        let value = local.and_then(|k| self.memory.get(&k)).and_then(Val::as_int).and_then(|e| self.sampled(&e));
+        value.map_or_else(|| text.to_owned(), |v| v.to_string())
+    }
+}
+
+fn first_reason(v: &[Val]) -> Val {
+    let why = v.iter().find_map(|v| if let Val::Unknown(w) = v { Some(w.clone()) } else { None });
+    Val::Unknown(why.unwrap_or_else(|| "a size that is not known".into()))
+}
+
+/// An expression built again with simplifications, names replaced.
+fn rebuild(e: &Expr, with: &dyn Fn(&str) -> Option<Expr>) -> Expr {
+    match e {
+        Expr::Binary(op, a, b) => combine(*op, rebuild(a, with), rebuild(b, with)),
+        Expr::Select(c, a, b) => match select(rebuild(c, with), rebuild(a, with), rebuild(b, with)) {
+            Val::Int(e) => e,
+            _ => e.clone(),
+        },
+        other => other.substitute(with),
+    }
+}
+
+/// Scalar and lanes of what a pointer points to.
+pub(super) fn element(ty: &Type) -> Option<(Scalar, u8)> {
+    match ty {
+        Type::Scalar(s) => Some((*s, 1)),
+        Type::Vector { elem, lanes } => Some((*elem, *lanes)),
+        Type::Named(n) => type_named(n).as_ref().and_then(|t| if let Type::Named(_) = t { None } else { element(t) }),
+        _ => None,
+    }
+}

@@ -1,0 +1,569 @@
+//! Expressions of host code.
+
+use super::host::{Frame, Host, last};
+use super::value::{Val, combine};
+use crate::contract::{Expr, Op};
+use crate::ir::*;
+
+impl<'a> Host<'a> {
+    /// The place that an lvalue names.
+    pub(super) fn place(&mut self, frame: &Frame<'a>, e: ExprId) -> Option<String> {
+        let f = frame.f;
+        match f.kind_of(e) {
+            ExprKind::Var(v) => {
+                let key = self.var_key(frame, *v);
+                match self.memory.get(&key) {
+                    Some(Val::Ref(p)) if matches!(f.var(*v).ty, Type::Reference(_)) => Some(p.clone()),
+                    _ => Some(key),
+                }
+            }
+            ExprKind::Name(n) => Some(format!("g:{}", last(n))),
+            ExprKind::This => Some("this".into()),
+            ExprKind::Member { base, name, arrow } => {
+                let base = match (arrow, f.kind_of(*base)) {
+                    (_, ExprKind::This) => "this".to_owned(),
+                    (false, _) => self.place(frame, *base)?,
+                    (true, _) => match self.eval(frame, *base) {
+                        Val::Ref(p) => p,
+                        _ => self.place(frame, *base)?,
+                    },
+                };
+                Some(format!("{base}.{name}"))
+            }
+            ExprKind::Index { base, index } => {
+                let nth = self.eval(frame, *index).as_int().and_then(|e| self.sampled(&e))?;
+                let base = match self.eval(frame, *base) {
+                    Val::Ref(p) => p,
+                    _ => self.place(frame, *base)?,
+                };
+                Some(format!("{base}[{nth}]"))
+            }
+            ExprKind::Deref(inner) => match self.eval(frame, *inner) {
+                Val::Ref(p) => Some(p),
+                _ => None,
+            },
+            ExprKind::Cast { operand, .. } => self.place(frame, *operand),
+            _ => None,
+        }
+    }
+
+    /// A captured variable is that of the function around the lambda.
+    fn var_key(&self, frame: &Frame, v: VarId) -> String {
+        let var = frame.f.var(v);
+        if matches!(var.kind, VarKind::Global | VarKind::Constant | VarKind::Unresolved) {
+            return format!("g:{}", var.name);
+        }
+        if var.kind == VarKind::Captured
+            && let Some(parent) = frame.f.parent.and_then(|p| self.program.unit(frame.unit).functions.get(p.0 as usize))
+        {
+            let index = parent.vars.iter().position(|w| w.name == var.name && w.kind != VarKind::Captured);
+            let known = index.and_then(|i| {
+                let suffix = format!(":{i}");
+                let frames = self.memory.keys().filter(|k| k.ends_with(&suffix));
+                frames
+                    .filter_map(|k| Some((k.split(':').next()?.parse::<u32>().ok()?, k)))
+                    .filter(|(n, _)| *n < frame.id)
+                    .max()
+            });
+            if let Some((_, key)) = known {
+                return key.clone();
+            }
+        }
+        self.key(frame, v)
+    }
+
+    /// The value of an expression, with its effects.
+    pub(super) fn eval(&mut self, frame: &Frame<'a>, e: ExprId) -> Val {
+        if self.depth > 200 {
+            return Val::unknown("nested too deeply");
+        }
+        self.depth += 1;
+        let value = self.eval_inner(frame, e);
+        self.depth -= 1;
+        value
+    }
+
+    fn eval_inner(&mut self, frame: &Frame<'a>, e: ExprId) -> Val {
+        let f = frame.f;
+        match f.kind_of(e) {
+            ExprKind::Int(v) => i64::try_from(*v).map_or_else(|_| Val::unknown("it does not fit 64 bits"), Val::int),
+            ExprKind::Bool(b) => Val::int(i64::from(*b)),
+            ExprKind::Float(text) => {
+                let plain = text.trim_end_matches(['f', 'F', 'l', 'L']);
+                plain.parse().map_or_else(|_| Val::unknown("a number that is not understood"), Val::Float)
+            }
+            ExprKind::Null => Val::Null,
+            ExprKind::Str(_) => Val::unknown("a text"),
+            ExprKind::Var(_)
+            | ExprKind::Name(_)
+            | ExprKind::Member { .. }
+            | ExprKind::Index { .. }
+            | ExprKind::Deref(_) => self.load(frame, e),
+            ExprKind::Unary { op, operand } => {
+                let v = self.eval(frame, *operand);
+                unary(*op, v)
+            }
+            ExprKind::Binary { op, left, right } => {
+                let a = self.eval(frame, *left);
+                let b = self.eval(frame, *right);
+                self.binary(*op, a, b, f.expr(e).span)
+            }
+            ExprKind::Assign { op, target, value } => {
+                let v = self.eval(frame, *value);
+                let v = match op {
+                    None => v,
+                    Some(op) => {
+                        let old = self.load(frame, *target);
+                        self.binary(*op, old, v, f.expr(e).span)
+                    }
+                };
+                self.store(frame, *target, v.clone());
+                v
+            }
+            ExprKind::Increment { target, delta, prefix } => {
+                let old = self.load(frame, *target);
+                let op = if *delta > 0 { BinaryOp::Add } else { BinaryOp::Sub };
+                let new = self.binary(op, old.clone(), Val::int(1), f.expr(e).span);
+                self.store(frame, *target, new.clone());
+                if *prefix { new } else { old }
+            }
+            ExprKind::AddressOf(inner) => self.address(frame, *inner),
+            ExprKind::Call { callee, receiver, template_args, args } => {
+                self.call(frame, e, callee, *receiver, template_args, args)
+            }
+            ExprKind::CallValue { callee, args } => {
+                let target = self.eval(frame, *callee);
+                let values = args.iter().map(|a| self.eval(frame, *a)).collect();
+                self.call_lambda(target, values)
+            }
+            ExprKind::Cast { ty, operand, .. } => {
+                let v = self.eval(frame, *operand);
+                cast(ty, v)
+            }
+            ExprKind::Conditional { condition, then, otherwise } => {
+                self.conditional(frame, *condition, *then, *otherwise)
+            }
+            ExprKind::Comma { left, right } => {
+                self.eval(frame, *left);
+                self.eval(frame, *right)
+            }
+            ExprKind::InitList(items) | ExprKind::Construct { args: items, .. } => {
+                let ty = if let ExprKind::Construct { ty, .. } = f.kind_of(e) { Some(ty) } else { None };
+                let values: Vec<Val> = items.iter().map(|i| self.eval(frame, *i)).collect();
+                construct(ty, &values)
+            }
+            ExprKind::Lambda(id) => Val::Lambda(frame.unit, *id),
+            ExprKind::SizeOf(ty) => match ty.as_ref().and_then(|t| self.size_of(frame, t)) {
+                Some(n) => Val::int(n),
+                None => Val::unknown("the size of a type that is not known"),
+            },
+            ExprKind::Launch(index) => {
+                self.launch(frame, *index);
+                Val::Null
+            }
+            ExprKind::Opaque { what, children } => {
+                let values: Vec<Val> = children.iter().map(|c| self.eval(frame, *c)).collect();
+                if what.starts_with("new") {
+                    Val::Host(values.last().and_then(Val::as_int))
+                } else {
+                    Val::unknown(what.clone())
+                }
+            }
+            ExprKind::This | ExprKind::Builtin(_) => Val::unknown("not known on the host"),
+        }
+    }
+
+    pub(super) fn size_of(&self, frame: &Frame, ty: &Type) -> Option<i64> {
+        match ty {
+            Type::Param(p) => {
+                let text = frame.types.get(p)?;
+                type_named(text).and_then(|t| t.bytes()).map(i64::from)
+            }
+            Type::Named(n) => type_named(n).and_then(|t| t.bytes()).map(i64::from),
+            t => t.bytes().map(i64::from),
+        }
+    }
+
+    fn load(&mut self, frame: &Frame<'a>, e: ExprId) -> Val {
+        let f = frame.f;
+        if let ExprKind::Member { base, name, .. } = f.kind_of(e) {
+            let axis = ["x", "y", "z"].iter().position(|a| a == name);
+            if let (Some(axis), Val::Dim3(d)) = (axis, self.eval(frame, *base)) {
+                return d.get(axis).cloned().map_or(Val::Null, Val::Int);
+            }
+        }
+        if let ExprKind::Index { base, .. } | ExprKind::Deref(base) = f.kind_of(e)
+            && let v @ (Val::Device { .. } | Val::Host(_)) = self.eval(frame, *base)
+        {
+            let constant = self.place(frame, e).and_then(|p| self.memory.get(&p).cloned());
+            let from = if matches!(v, Val::Host(_)) { "host memory" } else { "device memory" };
+            let input = matches!(f.expr(*base).ty.element(), Some(Type::Pointer(_))) && is_argv(f, *base);
+            return constant.unwrap_or(if input {
+                Val::Input(None)
+            } else {
+                Val::unknown(format!("it is read from {from}"))
+            });
+        }
+        let Some(place) = self.place(frame, e) else { return Val::unknown("it is reached through a pointer") };
+        if let Some(v) = self.memory.get(&place) {
+            return v.clone();
+        }
+        match f.kind_of(e) {
+            ExprKind::Name(n) => self.global(frame, n),
+            ExprKind::Var(v) => {
+                let var = f.var(*v);
+                if matches!(var.kind, VarKind::Global | VarKind::Constant | VarKind::Unresolved) {
+                    return self.global(frame, &var.name.clone());
+                }
+                Val::unknown(format!("`{}` is not known", var.name))
+            }
+            ExprKind::Index { base, .. } if is_argv(f, *base) => Val::Input(None),
+            _ => Val::unknown("it is not known"),
+        }
+    }
+
+    /// A constant or a variable of file scope.
+    fn global(&mut self, frame: &Frame<'a>, name: &str) -> Val {
+        let short = last(name);
+        let varies = !self.device_words.contains(short);
+        let units = [frame.unit].into_iter().chain((0..self.program.units.len() as u32).filter(|u| *u != frame.unit));
+        for u in units {
+            let unit = self.program.unit(u);
+            let mut constants = unit.constants.iter().filter(|(n, ..)| n == short);
+            if let Some((_, v, span)) = constants.next() {
+                let Ok(v) = i64::try_from(*v) else { return Val::unknown("it does not fit 64 bits") };
+                if constants.any(|(_, w, _)| i128::from(v) != *w) {
+                    return Val::unknown(format!("`{short}` has several definitions"));
+                }
+                let (span, large) = (*span, v > 1);
+                return if varies && large {
+                    Val::Int(Expr::name(self.symbol(short, Some(v), span, false)))
+                } else {
+                    Val::int(v)
+                };
+            }
+            let Some(g) = unit.globals.iter().find(|g| g.name == short) else { continue };
+            let number = g.value.and_then(|v| i64::try_from(v).ok());
+            if let Some(v) = number {
+                let span = g.span;
+                return if varies && v > 1 {
+                    Val::Int(Expr::name(self.symbol(short, Some(v), span, false)))
+                } else {
+                    Val::int(v)
+                };
+            }
+            if let Some(v) = g.init.as_ref().and_then(|i| i.trim().trim_end_matches(['f', 'F']).parse::<f64>().ok()) {
+                return if g.ty.scalar().is_some_and(|s| s.is_float()) {
+                    Val::Float(v)
+                } else {
+                    Val::unknown("not modelled")
+                };
+            }
+            return Val::unknown(format!("`{short}` is a variable of the file"));
+        }
+        Val::unknown(format!("`{short}` is not defined in view"))
+    }
+
+    pub(super) fn store(&mut self, frame: &Frame<'a>, target: ExprId, value: Val) {
+        let f = frame.f;
+        // A member of a dim3.
+        if let ExprKind::Member { base, name, .. } = f.kind_of(target)
+            && let Some(axis) = ["x", "y", "z"].iter().position(|a| a == name)
+            && let Some(place) = self.place(frame, *base)
+            && let Some(Val::Dim3(d)) = self.memory.get_mut(&place)
+        {
+            if let (Some(slot), Some(v)) = (d.get_mut(axis), value.as_int()) {
+                *slot = v;
+            } else {
+                self.memory.insert(place, Val::unknown("a size that is not known"));
+            }
+            return;
+        }
+        let Some(place) = self.place(frame, target) else { return };
+        let whole = match f.kind_of(target) {
+            ExprKind::Var(v) => Some((*v, f.var(*v).name.clone(), f.var(*v).ty.clone())),
+            _ => None,
+        };
+        let span = f.expr(target).span;
+        let value = match whole {
+            Some((v, name, ty)) => self.named(frame, &name, Some(v), &ty, value, span),
+            None => {
+                let name = place.rsplit(['.', ':']).next().unwrap_or("size").replace(['[', ']'], "_");
+                let ty = f.expr(target).ty.clone();
+                let ty = if matches!(ty, Type::Unknown) { Type::Auto } else { ty };
+                self.named(frame, &name, None, &ty, value, span)
+            }
+        };
+        self.memory.insert(place, value);
+    }
+
+    fn address(&mut self, frame: &Frame<'a>, inner: ExprId) -> Val {
+        if let ExprKind::Index { base, index } = frame.f.kind_of(inner) {
+            let base_value = self.eval(frame, *base);
+            if let Val::Device { .. } = base_value {
+                let by = self.eval(frame, *index);
+                return self.advance(frame, *base, base_value, by, false);
+            }
+            if let Val::Host(n) = base_value {
+                // An array of pointers is not data.
+                if !matches!(frame.f.expr(inner).ty, Type::Pointer(_)) {
+                    return Val::Host(n);
+                }
+            }
+        }
+        match self.place(frame, inner) {
+            Some(p) => Val::Ref(p),
+            None => Val::unknown("an address"),
+        }
+    }
+
+    /// A device pointer moved by elements.
+    fn advance(&mut self, frame: &Frame<'a>, pointer: ExprId, value: Val, by: Val, back: bool) -> Val {
+        let Val::Device { buffer, bytes } = value else { return Val::unknown("an address") };
+        let ty = frame.f.expr(pointer).ty.clone();
+        let width = ty.element().and_then(|t| self.size_of(frame, t));
+        let own = self.buffers.get(buffer).and_then(|b| b.element).map(|(s, n)| i64::from(s.bytes()) * i64::from(n));
+        let (Some(width), Some(by)) = (width.or(own), by.as_int()) else {
+            return Val::unknown("an address at a distance that is not known");
+        };
+        let distance = combine(Op::Mul, by, Expr::Int(width));
+        Val::Device { buffer, bytes: combine(if back { Op::Sub } else { Op::Add }, bytes, distance) }
+    }
+
+    fn conditional(&mut self, frame: &Frame<'a>, condition: ExprId, then: ExprId, otherwise: ExprId) -> Val {
+        let c = self.eval(frame, condition);
+        if let Some(v) = c.as_int().and_then(|e| e.constant()) {
+            return self.eval(frame, if v != 0 { then } else { otherwise });
+        }
+        let a = self.eval(frame, then);
+        let b = self.eval(frame, otherwise);
+        match (c.as_int(), &a, &b) {
+            (_, Val::Input(_), other) | (_, other, Val::Input(_)) => {
+                Val::Input(other.as_int().and_then(|e| self.sampled(&e)))
+            }
+            (Some(c), Val::Int(x), Val::Int(y)) => select(c, x.clone(), y.clone()),
+            _ if a == b => a,
+            _ => Val::unknown("it depends on a condition that is not known"),
+        }
+    }
+
+    pub(super) fn binary(&mut self, op: BinaryOp, a: Val, b: Val, span: crate::source::Span) -> Val {
+        let settle = |host: &mut Self, v: Val| match v {
+            Val::Input(sample) => Val::Int(Expr::name(host.symbol("input", sample, span, true))),
+            v => v,
+        };
+        let (a, b) = (settle(self, a), settle(self, b));
+        if let (Val::Device { buffer, bytes }, BinaryOp::Add | BinaryOp::Sub, Some(by)) = (&a, op, b.as_int()) {
+            let width =
+                self.buffers.get(*buffer).and_then(|b| b.element).map(|(s, n)| i64::from(s.bytes()) * i64::from(n));
+            let Some(width) = width else { return Val::unknown("an address in memory of unknown type") };
+            let distance = combine(Op::Mul, by, Expr::Int(width));
+            let way = if op == BinaryOp::Add { Op::Add } else { Op::Sub };
+            return Val::Device { buffer: *buffer, bytes: combine(way, bytes.clone(), distance) };
+        }
+        if let (Val::Host(_), BinaryOp::Add | BinaryOp::Sub, _) = (&a, op, &b) {
+            return Val::Host(None);
+        }
+        binary(op, a, b)
+    }
+}
+
+fn is_argv(f: &Function, e: ExprId) -> bool {
+    matches!(f.kind_of(e), ExprKind::Var(v) if f.params.get(1) == Some(v) && f.name == "main")
+}
+
+fn unary(op: UnaryOp, v: Val) -> Val {
+    match (op, v) {
+        (UnaryOp::Plus, v) => v,
+        (UnaryOp::Neg, Val::Float(v)) => Val::Float(-v),
+        (UnaryOp::Neg, Val::Int(e)) => Val::Int(Expr::Neg(Box::new(e)).folded()),
+        (UnaryOp::Not, Val::Int(e)) => Val::Int(Expr::Not(Box::new(e)).folded()),
+        (UnaryOp::Not, Val::Device { .. } | Val::Host(_)) => Val::int(0),
+        _ => Val::unknown("not modelled"),
+    }
+}
+
+pub(super) fn select(c: Expr, a: Expr, b: Expr) -> Val {
+    // `a < b ? a : b` and its like.
+    if let Expr::Binary(op, x, y) = &c {
+        let (same, swapped) = ((**x == a && **y == b), (**x == b && **y == a));
+        let least = match (op, same, swapped) {
+            (Op::Lt | Op::Le, true, _) | (Op::Gt | Op::Ge, _, true) => Some(Op::Min),
+            (Op::Gt | Op::Ge, true, _) | (Op::Lt | Op::Le, _, true) => Some(Op::Max),
+            _ => None,
+        };
+        if let Some(op) = least {
+            return Val::Int(Expr::binary(op, a, b));
+        }
+    }
+    // (n % b == 0) ? n / b : n / b + 1
+    let quotient = |e: &Expr| match e {
+        Expr::Binary(Op::Div, n, d) => Some(((**n).clone(), (**d).clone())),
+        _ => None,
+    };
+    if let Expr::Binary(Op::Eq, rest, zero) = &c
+        && let (Expr::Binary(Op::Rem, n, d), Expr::Int(0)) = (&**rest, &**zero)
+        && quotient(&a) == Some(((**n).clone(), (**d).clone()))
+        && b == Expr::binary(Op::Add, a.clone(), Expr::Int(1))
+    {
+        return Val::Int(super::value::ceil_div((**n).clone(), (**d).clone()));
+    }
+    Val::Int(Expr::Select(Box::new(c), Box::new(a), Box::new(b)).folded())
+}
+
+fn binary(op: BinaryOp, a: Val, b: Val) -> Val {
+    use BinaryOp::*;
+    if let (Val::Unknown(why), _) | (_, Val::Unknown(why)) = (&a, &b) {
+        return Val::Unknown(why.clone());
+    }
+    match (&a, &b, op) {
+        (Val::Float(x), Val::Float(y), _) => return float(op, *x, *y),
+        (Val::Float(_) | Val::Ratio(..), _, _) | (_, Val::Float(_) | Val::Ratio(..), _) => return ratio(op, &a, &b),
+        (Val::Null, Val::Null, Eq) => return Val::int(1),
+        (Val::Null, Val::Device { .. } | Val::Host(_) | Val::Ref(_), Eq)
+        | (Val::Device { .. } | Val::Host(_) | Val::Ref(_), Val::Null, Eq) => return Val::int(0),
+        (Val::Null, Val::Device { .. } | Val::Host(_) | Val::Ref(_), Ne)
+        | (Val::Device { .. } | Val::Host(_) | Val::Ref(_), Val::Null, Ne) => return Val::int(1),
+        _ => {}
+    }
+    let (Val::Int(x), Val::Int(y)) = (a, b) else { return Val::unknown("not modelled") };
+    let constants = x.constant().zip(y.constant());
+    let simple = match op {
+        Add => Op::Add,
+        Sub => Op::Sub,
+        Mul => Op::Mul,
+        Div => Op::Div,
+        Rem => Op::Rem,
+        Eq => Op::Eq,
+        Ne => Op::Ne,
+        Lt => Op::Lt,
+        Le => Op::Le,
+        Gt => Op::Gt,
+        Ge => Op::Ge,
+        And => Op::And,
+        Or => Op::Or,
+        Shl | Shr | BitAnd | BitOr | BitXor => {
+            return match (op, constants, y.constant()) {
+                (BitAnd, Some((x, y)), _) => Val::int(x & y),
+                (BitOr, Some((x, y)), _) => Val::int(x | y),
+                (BitXor, Some((x, y)), _) => Val::int(x ^ y),
+                (Shl, _, Some(n @ 0..=40)) => Val::Int(combine(Op::Mul, x, Expr::Int(1 << n))),
+                // Sizes are not negative.
+                (Shr, _, Some(n @ 0..=40)) => Val::Int(combine(Op::Div, x, Expr::Int(1 << n))),
+                _ => Val::unknown("bits of a size"),
+            };
+        }
+    };
+    Val::Int(combine(simple, x, y))
+}
+
+fn float(op: BinaryOp, x: f64, y: f64) -> Val {
+    use BinaryOp::*;
+    match op {
+        Add => Val::Float(x + y),
+        Sub => Val::Float(x - y),
+        Mul => Val::Float(x * y),
+        Div => Val::Float(x / y),
+        Eq => Val::int(i64::from(x == y)),
+        Ne => Val::int(i64::from(x != y)),
+        Lt => Val::int(i64::from(x < y)),
+        Le => Val::int(i64::from(x <= y)),
+        Gt => Val::int(i64::from(x > y)),
+        Ge => Val::int(i64::from(x >= y)),
+        _ => Val::unknown("not modelled"),
+    }
+}
+
+/// Quotients of integers, as far as a grid is computed through them.
+fn ratio(op: BinaryOp, a: &Val, b: &Val) -> Val {
+    let parts = |v: &Val| match v {
+        Val::Int(e) => Some((e.clone(), Expr::Int(1))),
+        Val::Ratio(a, b) => Some((a.clone(), b.clone())),
+        Val::Float(v) if v.fract() == 0.0 && v.abs() < 1e12 => Some((Expr::Int(*v as i64), Expr::Int(1))),
+        _ => None,
+    };
+    let (Some((p, q)), Some((r, s))) = (parts(a), parts(b)) else { return Val::unknown("floating point") };
+    match op {
+        BinaryOp::Div => Val::Ratio(combine(Op::Mul, p, s), combine(Op::Mul, q, r)),
+        BinaryOp::Mul => Val::Ratio(combine(Op::Mul, p, r), combine(Op::Mul, q, s)),
+        BinaryOp::Add | BinaryOp::Sub if q == s => {
+            Val::Ratio(combine(if op == BinaryOp::Add { Op::Add } else { Op::Sub }, p, r), q)
+        }
+        _ => Val::unknown("floating point"),
+    }
+}
+
+fn cast(ty: &Type, v: Val) -> Val {
+    match (ty, v) {
+        (Type::Scalar(s), v @ (Val::Ratio(..) | Val::Float(_))) if s.is_integer() => {
+            v.as_int().map_or_else(|| Val::unknown("floating point"), Val::Int)
+        }
+        (Type::Scalar(s), Val::Int(e)) if s.is_float() => match e.constant() {
+            Some(c) => Val::Float(c as f64),
+            None => Val::Ratio(e, Expr::Int(1)),
+        },
+        (Type::Pointer(_), Val::Int(Expr::Int(0))) => Val::Null,
+        (_, v) => v,
+    }
+}
+
+fn construct(ty: Option<&Type>, values: &[Val]) -> Val {
+    let named = match ty {
+        Some(Type::Named(n)) => last(n),
+        _ => "",
+    };
+    if named.contains("vector<") {
+        return Val::Host(values.first().and_then(Val::as_int));
+    }
+    let ints: Option<Vec<Expr>> = values.iter().map(Val::as_int).collect();
+    match (ints, named) {
+        (Some(v), "dim3" | "") if (1..=3).contains(&v.len()) => {
+            let at = |i: usize| v.get(i).cloned().unwrap_or(Expr::Int(1));
+            Val::Dim3([at(0), at(1), at(2)])
+        }
+        (Some(v), "dim3") if v.is_empty() => Val::Dim3([Expr::Int(1), Expr::Int(1), Expr::Int(1)]),
+        (None, "dim3") => {
+            let why = values.iter().find_map(|v| if let Val::Unknown(w) = v { Some(w.clone()) } else { None });
+            Val::Unknown(why.unwrap_or_else(|| "a size that is not known".into()))
+        }
+        _ => Val::unknown("an object"),
+    }
+}
+
+/// The type that a template argument names.
+pub(super) fn type_named(text: &str) -> Option<Type> {
+    let plain = text.trim().trim_start_matches("const ").trim();
+    let scalar = |s: Scalar| Some(Type::Scalar(s));
+    match plain {
+        "float" => scalar(Scalar::F32),
+        "double" => scalar(Scalar::F64),
+        "unsigned int" | "unsigned" | "uint" | "uint32_t" => scalar(Scalar::U32),
+        "unsigned char" | "uchar" | "uint8_t" => scalar(Scalar::U8),
+        "unsigned short" | "ushort" | "uint16_t" => scalar(Scalar::U16),
+        "long long" | "int64_t" | "long" => scalar(Scalar::I64),
+        "unsigned long long" | "size_t" | "uint64_t" => scalar(Scalar::U64),
+        "half" | "__half" => scalar(Scalar::F16),
+        "__nv_bfloat16" | "nv_bfloat16" => scalar(Scalar::BF16),
+        "bool" => scalar(Scalar::Bool),
+        _ => {
+            if let Some(s) = crate::contract::dtype(plain) {
+                return scalar(s);
+            }
+            let (base, lanes) = plain.split_at(plain.len().saturating_sub(1));
+            let lanes: u8 = lanes.parse().ok().filter(|n| (2..=4).contains(n))?;
+            let elem = match base {
+                "float" => Scalar::F32,
+                "double" => Scalar::F64,
+                "int" => Scalar::I32,
+                "uint" => Scalar::U32,
+                "uchar" => Scalar::U8,
+                "char" => Scalar::I8,
+                "half" => Scalar::F16,
+                "short" => Scalar::I16,
+                "ushort" => Scalar::U16,
+                _ => return None,
+            };
+            Some(Type::Vector { elem, lanes })
+        }
+    }
+}
