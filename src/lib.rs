@@ -41,6 +41,7 @@ pub mod lock;
 pub mod pass;
 pub mod predicate;
 pub mod project;
+pub mod ptx;
 pub mod skill;
 pub mod source;
 pub mod syntax;

@@ -1,0 +1,423 @@
+//! Loads and stores of global and constant memory.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::local::Element;
+use super::{addresses, registers};
+use crate::ptx::decode::memory::{STRONG, WIDE_BASE};
+use crate::ptx::decode::op::Inst;
+use crate::ptx::machine::context::{Config, Context};
+use crate::ptx::machine::findings::Kind;
+use crate::ptx::machine::memory::Allocation;
+use crate::ptx::machine::regs::*;
+use crate::ptx::machine::shadow::Verdict;
+use crate::ptx::machine::touched::How;
+use crate::ptx::machine::warp::Warp;
+
+/// One thread's access.
+#[derive(Clone, Copy)]
+pub(crate) struct Access {
+    pub pc: u32,
+    pub thread: u32,
+    pub size: u32,
+    /// Volatile, relaxed, acquire or release: ordered by the program itself.
+    pub strong: bool,
+}
+
+#[inline(always)]
+pub(crate) fn load<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: u32) {
+    let at = addresses(w, i.a, i.m & WIDE_BASE != 0, i.off);
+    load_at::<C>(ctx, w, i, pc, m, &at);
+}
+
+#[inline(always)]
+pub(crate) fn load_at<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: u32, at: &WideRow) {
+    if C::COUNT {
+        count_sectors(ctx, i, pc, m, at);
+    }
+    // One 4-byte word for each lane of a full warp, side by side: one bounds check, one copy.
+    if m == u32::MAX && i.m & 0x1ff & !8 == 2 | 1 << 5 && at[0] & 3 == 0 && is_sequence(at, 4) {
+        let mut hint = ctx.hints[pc as usize];
+        if let Some((allocation, offset)) = ctx.memory.find(at[0], &mut hint)
+            && offset + 128 <= allocation.bytes
+        {
+            ctx.hints[pc as usize] = hint;
+            let first = offset as usize / 4;
+            if let Some(touched) = &mut ctx.touched {
+                touched.mark(hint, allocation.words.len(), How::Read, first, 32);
+            }
+            let mut out = [0; 32];
+            if let Some(words) = allocation.words.get(first..first + 32) {
+                for (out, word) in out.iter_mut().zip(words) {
+                    *out = word.load(Relaxed);
+                }
+            }
+            w.r[usize::from(i.d)] = out;
+            if C::CHECK && !allocation.constant {
+                let access = Access { pc, thread: 32 * w.index, size: 4, strong: i.m & STRONG != 0 };
+                check_row_read::<32>(ctx, allocation, first, access);
+            }
+            return;
+        }
+    }
+    if m == u32::MAX && i.m & 0x1ff & !8 == 2 | 1 << 5 && i.m & STRONG == 0 && is_two_rows(at) {
+        let mut out = [0; 32];
+        if half_row::<C>(ctx, w.index, pc, at, 0, &mut out) && half_row::<C>(ctx, w.index, pc, at, 16, &mut out) {
+            w.r[usize::from(i.d)] = out;
+            return;
+        }
+    }
+    load_lanes::<C>(ctx, w, i, pc, m, at);
+}
+
+/// Whether each half warp reads 16 words side by side: rows of a 16-wide tile.
+#[inline(always)]
+fn is_two_rows(at: &WideRow) -> bool {
+    let mut difference = at[0] & 3 | at[16] & 3;
+    for lane in 0..16 {
+        difference |= at[lane] ^ at[0].wrapping_add(4 * lane as u64);
+        difference |= at[lane + 16] ^ at[16].wrapping_add(4 * lane as u64);
+    }
+    difference == 0
+}
+
+/// Reads 16 words side by side. False if they do not lie inside one allocation.
+#[inline(always)]
+fn half_row<C: Config>(ctx: &mut Context, warp: u32, pc: u32, at: &WideRow, start: usize, out: &mut Row) -> bool {
+    let mut hint = ctx.hints[pc as usize];
+    let Some((allocation, offset)) = ctx.memory.find(at[start], &mut hint) else { return false };
+    if offset + 64 > allocation.bytes {
+        return false;
+    }
+    ctx.hints[pc as usize] = hint;
+    let first = offset as usize / 4;
+    if let Some(touched) = &mut ctx.touched {
+        touched.mark(hint, allocation.words.len(), How::Read, first, 16);
+    }
+    let Some(words) = allocation.words.get(first..first + 16) else { return false };
+    for (out, word) in out[start..].iter_mut().zip(words) {
+        *out = word.load(Relaxed);
+    }
+    if C::CHECK && !allocation.constant {
+        let access = Access { pc, thread: 32 * warp + start as u32, size: 4, strong: false };
+        check_row_read::<16>(ctx, allocation, first, access);
+    }
+    true
+}
+
+#[inline(never)]
+fn load_lanes<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: u32, at: &WideRow) {
+    let element = Element::of(i);
+    let list = registers(ctx, i, false, element.count);
+    let strong = i.m & STRONG != 0;
+    let bytes = element.size * element.count as u32;
+    if strong {
+        ctx.polls += 1;
+    }
+    let common = common(ctx, at, m, bytes, pc);
+    for lane in lanes(m) {
+        let access = Access { pc, thread: 32 * w.index + lane as u32, size: bytes, strong };
+        let found = match common {
+            Some((allocation, index)) => Some((allocation, index, (at[lane] - allocation.base) as usize)),
+            None => locate(ctx, at[lane], access),
+        };
+        let Some((allocation, index, offset)) = found else {
+            list[..element.count].iter().for_each(|r| element.set(w, *r, lane, 0));
+            continue;
+        };
+        for (n, register) in list[..element.count].iter().enumerate() {
+            let value = allocation.read(offset + n * element.size as usize, element.size);
+            element.set(w, *register, lane, value);
+        }
+        touch(ctx, allocation, index, How::Read, offset, bytes);
+        if C::CHECK && !allocation.constant {
+            check_read(ctx, allocation, offset, access);
+        }
+    }
+}
+
+/// The allocation that holds all lanes' accesses, if they are aligned: checked once for the warp.
+#[inline(always)]
+fn common<'a>(ctx: &mut Context<'a>, at: &WideRow, m: u32, bytes: u32, pc: u32) -> Option<(&'a Allocation, u32)> {
+    let (mut least, mut greatest, mut low) = (u64::MAX, 0, 0);
+    for lane in 0..32 {
+        let active = m >> lane & 1 != 0;
+        least = least.min(if active { at[lane] } else { u64::MAX });
+        greatest = greatest.max(if active { at[lane] } else { 0 });
+        low |= if active { at[lane] } else { 0 };
+    }
+    let mut hint = ctx.hints[pc as usize];
+    let (allocation, _) = ctx.memory.find(least, &mut hint)?;
+    ctx.hints[pc as usize] = hint;
+    let last = (greatest - allocation.base).checked_add(u64::from(bytes))?;
+    (last <= allocation.bytes && low & u64::from(bytes - 1) == 0).then_some((allocation, hint))
+}
+
+#[inline(always)]
+pub(crate) fn touch(ctx: &mut Context, allocation: &Allocation, index: u32, how: How, offset: usize, bytes: u32) {
+    if let Some(touched) = &mut ctx.touched {
+        let count = (offset + bytes as usize).div_ceil(4) - offset / 4;
+        touched.mark(index, allocation.words.len(), how, offset / 4, count);
+    }
+}
+
+/// The allocation and offset of an access, if all its bytes lie in one and it is aligned; else a finding.
+#[inline(always)]
+pub(crate) fn locate<'a>(ctx: &mut Context<'a>, address: u64, access: Access) -> Option<(&'a Allocation, u32, usize)> {
+    let mut hint = ctx.hints[access.pc as usize];
+    let size = u64::from(access.size);
+    match ctx.memory.find(address, &mut hint) {
+        Some((allocation, offset)) if offset + size <= allocation.bytes && address.is_multiple_of(size) => {
+            ctx.hints[access.pc as usize] = hint;
+            Some((allocation, hint, offset as usize))
+        }
+        found => {
+            let inside = found.is_some_and(|(a, offset)| offset + size <= a.bytes);
+            outside(ctx, address, access, inside);
+            None
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn outside(ctx: &mut Context, address: u64, access: Access, misaligned: bool) {
+    let memory = ctx.memory;
+    let size = access.size;
+    if misaligned {
+        ctx.report(Kind::Misaligned, access.pc, access.thread, Some(address), || {
+            format!("{size} bytes at {}, which is no multiple of {size}", memory.describe(address))
+        });
+    } else {
+        ctx.report(Kind::OutOfBounds, access.pc, access.thread, Some(address), || {
+            format!("{size} bytes, {}", memory.describe(address))
+        });
+    }
+}
+
+#[inline(always)]
+pub(crate) fn store<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: u32) {
+    let at = addresses(w, i.a, i.m & WIDE_BASE != 0, i.off);
+    store_at::<C>(ctx, w, i, pc, m, &at);
+}
+
+#[inline(always)]
+pub(crate) fn store_at<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: u32, at: &WideRow) {
+    if C::COUNT {
+        count_sectors(ctx, i, pc, m, at);
+    }
+    if m == u32::MAX && i.m & 0x1f7 == 2 | 1 << 5 && at[0] & 3 == 0 && is_sequence(at, 4) {
+        let mut hint = ctx.hints[pc as usize];
+        if let Some((allocation, offset)) = ctx.memory.find(at[0], &mut hint)
+            && offset + 128 <= allocation.bytes
+            && !allocation.constant
+        {
+            ctx.hints[pc as usize] = hint;
+            let first = offset as usize / 4;
+            if let Some(touched) = &mut ctx.touched {
+                touched.mark(hint, allocation.words.len(), How::Write, first, 32);
+            }
+            let row = &w.r[usize::from(i.b)];
+            if C::CHECK {
+                let access = Access { pc, thread: 32 * w.index, size: 4, strong: i.m & STRONG != 0 };
+                check_row_write(ctx, allocation, first, access, row);
+            }
+            if let Some(words) = allocation.words.get(first..first + 32) {
+                for (value, word) in row.iter().zip(words) {
+                    word.store(*value, Relaxed);
+                }
+            }
+            define_row(allocation, offset as usize);
+            return;
+        }
+    }
+    store_lanes::<C>(ctx, w, i, pc, m, at);
+}
+
+/// Marks 128 bytes as defined.
+#[inline(always)]
+fn define_row(allocation: &Allocation, offset: usize) {
+    if offset.is_multiple_of(32) {
+        allocation.define_range(offset, 128);
+    } else {
+        for lane in 0..32 {
+            allocation.define(offset + 4 * lane, 4);
+        }
+    }
+}
+
+#[inline(never)]
+fn store_lanes<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: u32, at: &WideRow) {
+    let element = Element::of(i);
+    let list = registers(ctx, i, true, element.count);
+    let bytes = element.size * element.count as u32;
+    let strong = i.m & STRONG != 0;
+    let common = common(ctx, at, m, bytes, pc);
+    for lane in lanes(m) {
+        let access = Access { pc, thread: 32 * w.index + lane as u32, size: bytes, strong };
+        let found = match common {
+            Some((allocation, index)) => Some((allocation, index, (at[lane] - allocation.base) as usize)),
+            None => locate(ctx, at[lane], access),
+        };
+        let Some((allocation, index, offset)) = found else { continue };
+        if allocation.constant {
+            ctx.report(Kind::WriteToConstant, pc, access.thread, Some(at[lane]), || allocation.name.clone());
+            continue;
+        }
+        touch(ctx, allocation, index, How::Write, offset, bytes);
+        let mut same = true;
+        for (n, register) in list[..element.count].iter().enumerate() {
+            let value = element.get(w, *register, lane);
+            let place = offset + n * element.size as usize;
+            if C::CHECK {
+                let mask = if element.size == 8 { u64::MAX } else { (1 << (8 * element.size)) - 1 };
+                same &= allocation.read(place, element.size) == value & mask;
+            }
+            allocation.write(place, element.size, value);
+            allocation.define(place, element.size);
+        }
+        if C::CHECK {
+            check_write(ctx, allocation, offset, access, same);
+        }
+    }
+}
+
+pub(crate) fn check_read(ctx: &mut Context, allocation: &Allocation, offset: usize, access: Access) {
+    let defined = match access.size {
+        1..=8 => allocation.is_defined(offset, access.size),
+        _ => (0..access.size as usize / 4).all(|n| allocation.is_defined(offset + 4 * n, 4)),
+    };
+    if !defined {
+        undefined(ctx, allocation, offset, access);
+    }
+    if access.strong {
+        ctx.shadow.acquire();
+        return;
+    }
+    for word in offset / 4..(offset + access.size as usize).div_ceil(4) {
+        if ctx.shadow.global_read(allocation, word, access.thread) == Verdict::Race {
+            race(ctx, allocation, 4 * word, access, Kind::Race, "read after another thread's write");
+            break;
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn undefined(ctx: &mut Context, allocation: &Allocation, offset: usize, access: Access) {
+    let address = allocation.base + offset as u64;
+    ctx.report(Kind::UninitialisedGlobal, access.pc, access.thread, Some(address), || {
+        format!("byte {offset} of `{}`", allocation.name)
+    });
+}
+
+#[cold]
+#[inline(never)]
+fn race(ctx: &mut Context, allocation: &Allocation, offset: usize, access: Access, kind: Kind, what: &str) {
+    let other = ctx.shadow.describe_other(ctx.launch);
+    let address = allocation.base + offset as u64;
+    ctx.report(kind, access.pc, access.thread, Some(address), || {
+        format!("{what}: byte {offset} of `{}`, {other}", allocation.name)
+    });
+}
+
+pub(crate) fn check_write(ctx: &mut Context, allocation: &Allocation, offset: usize, access: Access, same: bool) {
+    for word in offset / 4..(offset + access.size as usize).div_ceil(4) {
+        // Parts of words are checked against readers and writers of the whole word only if both took it whole.
+        let whole = access.size >= 4;
+        match ctx.shadow.global_write(allocation, word, access.thread, access.strong, whole) {
+            Verdict::Race if same => {
+                race(ctx, allocation, 4 * word, access, Kind::BenignRace, "two threads wrote the same value");
+            }
+            Verdict::Race => race(ctx, allocation, 4 * word, access, Kind::Race, "write after another thread's write"),
+            Verdict::RaceWithRead => {
+                race(ctx, allocation, 4 * word, access, Kind::Race, "write after another thread's read");
+            }
+            Verdict::Fine => continue,
+        }
+        break;
+    }
+}
+
+#[inline(always)]
+fn check_row_read<const N: usize>(ctx: &mut Context, allocation: &Allocation, first: usize, access: Access) {
+    let offset = 4 * first;
+    let defined = offset.is_multiple_of(32) && allocation.range_defined(offset, 4 * N);
+    if access.strong || !defined || !ctx.shadow.global_row_read::<N>(allocation, first, access.thread) {
+        slow_row_read(ctx, allocation, first, N as u32, access);
+    }
+}
+
+#[inline(never)]
+fn slow_row_read(ctx: &mut Context, allocation: &Allocation, first: usize, count: u32, access: Access) {
+    for lane in 0..count {
+        let access = Access { thread: access.thread + lane, ..access };
+        check_read(ctx, allocation, 4 * (first + lane as usize), access);
+    }
+}
+
+#[inline(always)]
+fn check_row_write(ctx: &mut Context, allocation: &Allocation, first: usize, access: Access, row: &Row) {
+    if access.strong || !ctx.shadow.global_row_write(allocation, first, access.thread) {
+        for lane in 0..32 {
+            let access = Access { thread: access.thread + lane, ..access };
+            let offset = 4 * (first + lane as usize);
+            let same = allocation.read(offset, 4) == u64::from(row[lane as usize]);
+            check_write(ctx, allocation, offset, access, same);
+        }
+    }
+}
+
+/// Counts a request and the 32-byte sectors that it touches.
+#[inline(never)]
+pub(crate) fn count_sectors(ctx: &mut Context, i: &Inst, pc: u32, m: u32, at: &WideRow) {
+    let bytes = u64::from(1u32 << (i.m & 7)) * u64::from(i.m >> 5 & 15);
+    count_sectors_of(ctx, bytes, pc, m, at);
+}
+
+pub(crate) fn count_sectors_of(ctx: &mut Context, bytes: u64, pc: u32, m: u32, at: &WideRow) {
+    let sectors = if m == u32::MAX && is_sequence(at, bytes) {
+        (at[31].wrapping_add(bytes - 1) >> 5).wrapping_sub(at[0] >> 5) + 1
+    } else if m == u32::MAX && is_sequence(at, 0) {
+        (at[0].wrapping_add(bytes - 1) >> 5).wrapping_sub(at[0] >> 5) + 1
+    } else {
+        let mut touched = [0u64; 64];
+        let mut count = 0;
+        for lane in lanes(m) {
+            touched[count] = at[lane] >> 5;
+            count += 1;
+            // An aligned access lies in one sector.
+        }
+        let touched = &mut touched[..count];
+        touched.sort_unstable();
+        let mut distinct = u64::from(!touched.is_empty());
+        for pair in touched.windows(2) {
+            distinct += u64::from(pair[0] != pair[1]);
+        }
+        distinct
+    };
+    if let Some(site) = ctx.site(pc) {
+        site.requests += 1;
+        site.sectors += sectors;
+        site.bytes += bytes * u64::from(m.count_ones());
+    }
+}
+
+/// An atomic: races with plain accesses of other threads, never with atomics.
+pub(crate) fn check_atomic(ctx: &mut Context, a: &Allocation, offset: usize, access: Access, ordered: bool) {
+    if !a.is_defined(offset, access.size) {
+        undefined(ctx, a, offset, access);
+    }
+    if ordered {
+        ctx.shadow.fence();
+    }
+    ctx.shadow.acquire();
+    for word in offset / 4..(offset + access.size as usize).div_ceil(4) {
+        match ctx.shadow.global_atomic(a, word, access.thread) {
+            Verdict::Fine => continue,
+            Verdict::Race => race(ctx, a, 4 * word, access, Kind::Race, "atomic after another thread's plain write"),
+            Verdict::RaceWithRead => race(ctx, a, 4 * word, access, Kind::Race, "atomic after another thread's plain read"),
+        }
+        break;
+    }
+}

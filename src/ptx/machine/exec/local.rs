@@ -1,0 +1,202 @@
+//! Local memory (rows of 32 lanes) and the parameter block.
+
+use super::{addresses, registers};
+use crate::ptx::decode::memory::{FRAME, SHORT_REGS, SIGNED, WIDE_BASE, WIDE_REGS};
+use crate::ptx::decode::op::Inst;
+use crate::ptx::machine::context::Context;
+use crate::ptx::machine::findings::Kind;
+use crate::ptx::machine::regs::*;
+use crate::ptx::machine::warp::{Group, Warp};
+
+/// How an element of memory becomes a register and back, from `Inst::m`.
+#[derive(Clone, Copy)]
+pub(crate) struct Element {
+    pub size: u32,
+    pub count: usize,
+    signed: bool,
+    pub wide: bool,
+    short: bool,
+}
+
+impl Element {
+    #[inline(always)]
+    pub fn of(i: &Inst) -> Element {
+        Element {
+            size: 1 << (i.m & 7),
+            count: (i.m >> 5 & 15) as usize,
+            signed: i.m & SIGNED != 0,
+            wide: i.m & WIDE_REGS != 0,
+            short: i.m & SHORT_REGS != 0,
+        }
+    }
+
+    /// Register contents of a loaded value.
+    #[inline(always)]
+    pub fn extend(self, value: u64) -> u64 {
+        if !self.signed || self.size == 8 {
+            return value;
+        }
+        let unused = 64 - 8 * self.size;
+        let extended = ((value << unused) as i64 >> unused) as u64;
+        if self.short { extended & 0xffff } else { extended }
+    }
+
+    /// Writes one lane of a destination.
+    #[inline(always)]
+    pub fn set(self, w: &mut Warp, register: u16, lane: usize, value: u64) {
+        let value = self.extend(value);
+        if self.wide {
+            w.q[usize::from(register)][lane] = value;
+        } else {
+            w.r[usize::from(register)][lane] = value as u32;
+        }
+    }
+
+    #[inline(always)]
+    pub fn get(self, w: &Warp, register: u16, lane: usize) -> u64 {
+        if self.wide { w.q[usize::from(register)][lane] } else { u64::from(w.r[usize::from(register)][lane]) }
+    }
+}
+
+pub(crate) fn read_local(w: &Warp, address: u64, size: u32, lane: usize) -> Option<u64> {
+    let at = address as usize;
+    let word = |n: usize| w.local.get(n).map(|row| u64::from(row[lane]));
+    if address + u64::from(size) > 4 * w.local.len() as u64 {
+        return None;
+    }
+    Some(match size {
+        8 => word(at / 4)? | word(at / 4 + 1)? << 32,
+        4 => word(at / 4)?,
+        2 => word(at / 4)? >> (8 * (at & 2)) & 0xffff,
+        _ => word(at / 4)? >> (8 * (at & 3)) & 0xff,
+    })
+}
+
+pub(crate) fn write_local(w: &mut Warp, address: u64, size: u32, lane: usize, value: u64) -> bool {
+    let at = address as usize;
+    if address.checked_add(u64::from(size)).is_none_or(|end| end > 4 * w.local.len() as u64) {
+        return false;
+    }
+    let word = &mut w.local[at / 4][lane];
+    match size {
+        8 => {
+            *word = value as u32;
+            w.local[at / 4 + 1][lane] = (value >> 32) as u32;
+        }
+        4 => *word = value as u32,
+        _ => {
+            let shift = 8 * (at as u32 & 3);
+            let mask = if size == 2 { 0xffff } else { 0xff } << shift;
+            *word = *word & !mask | (value as u32) << shift & mask;
+        }
+    }
+    true
+}
+
+fn local_addresses(w: &Warp, g: &Group, i: &Inst) -> WideRow {
+    let base = if i.m & FRAME != 0 { u64::from(g.base) } else { 0 };
+    map1(&addresses(w, i.a, i.m & WIDE_BASE != 0, i.off), |x: u64| x.wrapping_add(base))
+}
+
+fn trouble(ctx: &mut Context, w: &Warp, pc: u32, lane: usize, address: u64, size: u32) {
+    let thread = 32 * w.index + lane as u32;
+    let kind = if address.is_multiple_of(u64::from(size)) { Kind::OutOfBounds } else { Kind::Misaligned };
+    ctx.report(kind, pc, thread, Some(address), || format!("{size} bytes of local memory"));
+}
+
+pub(super) fn load(ctx: &mut Context, w: &mut Warp, g: &Group, i: &Inst, pc: u32, m: u32) {
+    let element = Element::of(i);
+    let at = local_addresses(w, g, i);
+    let list = registers(ctx, i, false, element.count);
+    // The same word in all lanes is a row.
+    if element.size == 4 && !element.wide && at[0] & 3 == 0 && is_sequence(&at, 0) {
+        let first = at[0] as usize / 4;
+        if at[0] < 1 << 32 && first + element.count <= w.local.len() {
+            for (n, register) in list[..element.count].iter().enumerate() {
+                let row = w.local[first + n];
+                put(&mut w.r[usize::from(*register)], &row, m);
+            }
+            return;
+        }
+    }
+    for (n, register) in list[..element.count].iter().enumerate() {
+        for lane in lanes(m) {
+            let address = at[lane].wrapping_add(n as u64 * u64::from(element.size));
+            let aligned = address.is_multiple_of(u64::from(element.size)) && address < 1 << 32;
+            let value = if aligned { read_local(w, address, element.size, lane) } else { None };
+            if value.is_none() {
+                trouble(ctx, w, pc, lane, address, element.size);
+            }
+            element.set(w, *register, lane, value.unwrap_or(0));
+        }
+    }
+}
+
+pub(super) fn store(ctx: &mut Context, w: &mut Warp, g: &Group, i: &Inst, pc: u32, m: u32) {
+    let element = Element::of(i);
+    let at = local_addresses(w, g, i);
+    let list = registers(ctx, i, true, element.count);
+    if element.size == 4 && !element.wide && at[0] & 3 == 0 && is_sequence(&at, 0) {
+        let first = at[0] as usize / 4;
+        if at[0] < 1 << 32 && first + element.count <= w.local.len() {
+            for (n, register) in list[..element.count].iter().enumerate() {
+                let row = w.r[usize::from(*register)];
+                put(&mut w.local[first + n], &row, m);
+            }
+            return;
+        }
+    }
+    for (n, register) in list[..element.count].iter().enumerate() {
+        for lane in lanes(m) {
+            let address = at[lane].wrapping_add(n as u64 * u64::from(element.size));
+            let value = element.get(w, *register, lane);
+            let aligned = address.is_multiple_of(u64::from(element.size));
+            if !aligned || !write_local(w, address, element.size, lane, value) {
+                trouble(ctx, w, pc, lane, address, element.size);
+            }
+        }
+    }
+}
+
+/// Bytes of the parameter block; beyond its end zero.
+pub(crate) fn read_param(ctx: &Context, offset: u64, size: u32) -> u64 {
+    let at = offset as usize;
+    if size == 8
+        && let Some(bytes) = ctx.params.get(at..at.saturating_add(8)).and_then(|b| b.first_chunk())
+    {
+        return u64::from_le_bytes(*bytes);
+    }
+    if size == 4
+        && let Some(bytes) = ctx.params.get(at..at.saturating_add(4)).and_then(|b| b.first_chunk())
+    {
+        return u64::from(u32::from_le_bytes(*bytes));
+    }
+    let mut bytes = [0; 8];
+    for (n, byte) in bytes.iter_mut().take(size as usize).enumerate() {
+        *byte = ctx.params.get(at.saturating_add(n)).copied().unwrap_or(0);
+    }
+    u64::from_le_bytes(bytes)
+}
+
+pub(crate) fn load_param(ctx: &mut Context, w: &mut Warp, i: &Inst, m: u32) {
+    let element = Element::of(i);
+    let at = addresses(w, i.a, i.m & WIDE_BASE != 0, i.off);
+    let list = registers(ctx, i, false, element.count);
+    let uniform = is_sequence(&at, 0);
+    for (n, register) in list[..element.count].iter().enumerate() {
+        let step = n as u64 * u64::from(element.size);
+        if uniform {
+            let value = element.extend(read_param(ctx, at[0] + step, element.size));
+            if element.wide {
+                put(&mut w.q[usize::from(*register)], &[value; 32], m);
+            } else {
+                put(&mut w.r[usize::from(*register)], &[value as u32; 32], m);
+            }
+            continue;
+        }
+        for lane in lanes(m) {
+            let value = read_param(ctx, at[lane].wrapping_add(step) & 0xffff_ffff, element.size);
+            element.set(w, *register, lane, value);
+        }
+    }
+}

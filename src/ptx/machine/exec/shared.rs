@@ -1,0 +1,406 @@
+//! Loads and stores of shared memory.
+
+use super::local::Element;
+use super::{addresses, registers};
+use crate::ptx::decode::memory::{STRONG, WIDE_BASE};
+use crate::ptx::decode::op::Inst;
+use crate::ptx::machine::context::{Config, Context};
+use crate::ptx::machine::findings::Kind;
+use crate::ptx::machine::regs::*;
+use crate::ptx::machine::shadow::Verdict;
+use crate::ptx::machine::warp::Warp;
+
+use super::global::Access;
+
+/// Offsets in shared memory; what does not fit 32 bits is out of bounds.
+#[inline(always)]
+pub(crate) fn offsets(w: &Warp, i: &Inst) -> Row {
+    if i.m & WIDE_BASE != 0 {
+        map1(&addresses(w, i.a, true, i.off), narrow)
+    } else {
+        let add = i.off as u32;
+        map1(&w.r[usize::from(i.a)], |x: u32| x.wrapping_add(add))
+    }
+}
+
+#[inline(always)]
+pub(crate) fn narrow(address: u64) -> u32 {
+    address.min(u64::from(u32::MAX - 63)) as u32
+}
+
+#[inline(always)]
+pub(crate) fn load<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: u32) {
+    let at = offsets(w, i);
+    load_at::<C>(ctx, w, i, pc, m, &at);
+}
+
+/// The form of `Inst::m` of a plain 4-byte access: element size, one element, 32-bit registers.
+const WORD_BITS: u32 = 0x1f7;
+const WORD: u32 = 2 | 1 << 5;
+
+#[inline(always)]
+pub(crate) fn load_at<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: u32, at: &Row) {
+    // A 4-byte word for each lane of a full warp, all inside and aligned: no check for each lane.
+    if m == u32::MAX && i.m & WORD_BITS == WORD && at[0] & 3 == 0 {
+        let first = at[0] as usize / 4;
+        if is_sequence32(at, 4) {
+            if let Some(words) = ctx.shared.get(first..first + 32)
+                && let Some(words) = words.first_chunk::<32>()
+                && 4 * first + 128 <= ctx.shared_bytes as usize
+            {
+                w.r[usize::from(i.d)] = *words;
+                if C::COUNT {
+                    count(ctx, pc, 1);
+                }
+                if C::CHECK && !ctx.shadow.shared_row_read::<32>(first, 32 * w.index) {
+                    slow_lanes(ctx, at, 0..32, w.index, pc, i.m & STRONG != 0);
+                }
+                return;
+            }
+        } else if i.m & STRONG == 0 && all_inside(at, ctx.shared_bytes) {
+            let mut out = [0; 32];
+            for (out, at) in out.iter_mut().zip(at) {
+                *out = ctx.shared.get(*at as usize / 4).copied().unwrap_or(0);
+            }
+            w.r[usize::from(i.d)] = out;
+            if C::COUNT || C::CHECK {
+                examine::<C>(ctx, w.index, pc, at);
+            }
+            return;
+        }
+    }
+    load_lanes::<C>(ctx, w, i, pc, m, at);
+}
+
+/// Whether 4-byte words at all offsets are aligned and inside.
+#[inline(always)]
+fn all_inside(at: &Row, bytes: u32) -> bool {
+    let (mut low, mut greatest) = (0, 0);
+    for at in at {
+        low |= at & 3;
+        greatest = greatest.max(*at);
+    }
+    low == 0 && greatest < bytes && greatest + 4 <= bytes
+}
+
+/// What each half warp does: one word for all, or words side by side.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Half {
+    Broadcast,
+    Row,
+    Other,
+}
+
+#[inline(always)]
+fn half_pattern(at: &Row, start: usize) -> Half {
+    let (mut same, mut row) = (0, 0);
+    for lane in 0..16 {
+        same |= at[start + lane] ^ at[start];
+        row |= at[start + lane] ^ (at[start].wrapping_add(4 * lane as u32));
+    }
+    if same == 0 {
+        Half::Broadcast
+    } else if row == 0 {
+        Half::Row
+    } else {
+        Half::Other
+    }
+}
+
+/// Counts and checks a full warp's read of words that are not one row.
+#[inline(always)]
+fn examine<C: Config>(ctx: &mut Context, warp: u32, pc: u32, at: &Row) {
+    let halves = [half_pattern(at, 0), half_pattern(at, 16)];
+    if C::COUNT {
+        // Two words for two halves, or the same row twice.
+        let bank = |a: u32, b: u32| 1 + u64::from(a != b && a / 4 % 32 == b / 4 % 32);
+        let wavefronts = match halves {
+            [Half::Broadcast, Half::Broadcast] => bank(at[0], at[16]),
+            [Half::Row, Half::Row] if at[0] == at[16] => 1,
+            _ => wavefronts(at, 4, u32::MAX),
+        };
+        count(ctx, pc, wavefronts);
+    }
+    if C::CHECK {
+        for (n, half) in halves.into_iter().enumerate() {
+            let (word, thread) = (at[16 * n] as usize / 4, 32 * warp + 16 * n as u32);
+            let fine = match half {
+                Half::Broadcast => ctx.shadow.shared_broadcast(word, thread, thread + 15),
+                Half::Row => ctx.shadow.shared_row_read::<16>(word, thread),
+                Half::Other => false,
+            };
+            if !fine {
+                slow_lanes(ctx, at, 16 * n..16 * n + 16, warp, pc, false);
+            }
+        }
+    }
+}
+
+#[inline(never)]
+fn slow_lanes(ctx: &mut Context, at: &Row, lanes: std::ops::Range<usize>, warp: u32, pc: u32, strong: bool) {
+    for lane in lanes {
+        check_read(ctx, at[lane], Access { pc, thread: 32 * warp + lane as u32, size: 4, strong });
+    }
+}
+
+#[inline(always)]
+fn count(ctx: &mut Context, pc: u32, wavefronts: u64) {
+    if let Some(site) = ctx.sites.get_mut(pc as usize) {
+        site.requests += 1;
+        site.wavefronts += wavefronts;
+    }
+}
+
+/// Reads 1 to 8 bytes at an aligned offset in range.
+#[inline(always)]
+pub(crate) fn read_shared(shared: &[u32], offset: u32, size: u32) -> u64 {
+    let at = |n: usize| u64::from(shared.get(n).copied().unwrap_or(0));
+    let word = at(offset as usize / 4);
+    match size {
+        4 => word,
+        8 => word | at(offset as usize / 4 + 1) << 32,
+        2 => word >> (8 * (offset & 2)) & 0xffff,
+        _ => word >> (8 * (offset & 3)) & 0xff,
+    }
+}
+
+#[inline(always)]
+pub(crate) fn write_shared(shared: &mut [u32], offset: u32, size: u32, value: u64) {
+    let at = offset as usize / 4;
+    match size {
+        4 | 8 => {
+            if let Some(word) = shared.get_mut(at) {
+                *word = value as u32;
+            }
+            if size == 8
+                && let Some(word) = shared.get_mut(at + 1)
+            {
+                *word = (value >> 32) as u32;
+            }
+        }
+        _ => {
+            let shift = 8 * (offset & 3);
+            let mask = if size == 2 { 0xffff } else { 0xff } << shift;
+            if let Some(word) = shared.get_mut(at) {
+                *word = *word & !mask | (value as u32) << shift & mask;
+            }
+        }
+    }
+}
+
+/// Whether an access is aligned and inside; else a finding.
+#[inline(always)]
+pub(crate) fn inside(ctx: &mut Context, offset: u32, access: Access) -> bool {
+    let fits = offset <= ctx.shared_bytes && access.size <= ctx.shared_bytes - offset;
+    if fits && offset & (access.size - 1) == 0 {
+        return true;
+    }
+    outside(ctx, offset, access, fits);
+    false
+}
+
+#[cold]
+#[inline(never)]
+fn outside(ctx: &mut Context, offset: u32, access: Access, fits: bool) {
+    let kind = if fits { Kind::Misaligned } else { Kind::OutOfBounds };
+    let (size, all) = (access.size, ctx.shared_bytes);
+    ctx.report(kind, access.pc, access.thread, Some(u64::from(offset)), || {
+        format!("{size} bytes at byte {offset} of {all} bytes of shared memory")
+    });
+}
+
+#[inline(never)]
+fn load_lanes<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: u32, at: &Row) {
+    let element = Element::of(i);
+    let list = registers(ctx, i, false, element.count);
+    let bytes = element.size * element.count as u32;
+    let strong = i.m & STRONG != 0;
+    if strong {
+        ctx.polls += 1;
+    }
+    if C::COUNT {
+        count(ctx, pc, wavefronts(at, bytes, m));
+    }
+    for lane in lanes(m) {
+        let access = Access { pc, thread: 32 * w.index + lane as u32, size: bytes, strong };
+        if !inside(ctx, at[lane], access) {
+            list[..element.count].iter().for_each(|r| element.set(w, *r, lane, 0));
+            continue;
+        }
+        for (n, register) in list[..element.count].iter().enumerate() {
+            let value = read_shared(&ctx.shared, at[lane] + n as u32 * element.size, element.size);
+            element.set(w, *register, lane, value);
+        }
+        if C::CHECK {
+            check_read(ctx, at[lane], access);
+        }
+    }
+}
+
+#[inline(always)]
+pub(crate) fn store<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: u32) {
+    let at = offsets(w, i);
+    store_at::<C>(ctx, w, i, pc, m, &at);
+}
+
+#[inline(always)]
+pub(crate) fn store_at<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: u32, at: &Row) {
+    if m == u32::MAX && i.m & WORD_BITS == WORD && at[0] & 3 == 0 && is_sequence32(at, 4) {
+        let first = at[0] as usize / 4;
+        if 4 * first + 128 <= ctx.shared_bytes as usize {
+            let row = w.r[usize::from(i.b)];
+            if C::COUNT {
+                count(ctx, pc, 1);
+            }
+            if C::CHECK {
+                check_row_write(ctx, first, w.index, pc, i.m & STRONG != 0, &row);
+            }
+            if let Some(words) = ctx.shared.get_mut(first..first + 32) {
+                words.copy_from_slice(&row);
+            }
+            return;
+        }
+    }
+    store_lanes::<C>(ctx, w, i, pc, m, at);
+}
+
+#[inline(never)]
+fn store_lanes<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: u32, at: &Row) {
+    let element = Element::of(i);
+    let list = registers(ctx, i, true, element.count);
+    let bytes = element.size * element.count as u32;
+    let strong = i.m & STRONG != 0;
+    if C::COUNT {
+        count(ctx, pc, wavefronts(at, bytes, m));
+    }
+    for lane in lanes(m) {
+        let access = Access { pc, thread: 32 * w.index + lane as u32, size: bytes, strong };
+        if !inside(ctx, at[lane], access) {
+            continue;
+        }
+        let mut same = true;
+        for (n, register) in list[..element.count].iter().enumerate() {
+            let value = element.get(w, *register, lane);
+            let place = at[lane] + n as u32 * element.size;
+            if C::CHECK {
+                let mask = if element.size == 8 { u64::MAX } else { (1 << (8 * element.size)) - 1 };
+                same &= read_shared(&ctx.shared, place, element.size) == value & mask;
+            }
+            write_shared(&mut ctx.shared, place, element.size, value);
+        }
+        if C::CHECK {
+            check_write(ctx, at[lane], access, same);
+        }
+    }
+}
+
+pub(crate) fn check_read(ctx: &mut Context, offset: u32, access: Access) {
+    let verdict = ctx.shadow.shared_read(offset, access.size, access.thread, access.strong);
+    settle(ctx, offset, access, verdict, false);
+}
+
+pub(crate) fn check_write(ctx: &mut Context, offset: u32, access: Access, same: bool) {
+    let verdict = ctx.shadow.shared_write(offset, access.size, access.thread, access.strong);
+    settle(ctx, offset, access, verdict, same);
+}
+
+fn settle(ctx: &mut Context, offset: u32, access: Access, verdict: SharedVerdict, same: bool) {
+    if verdict.undefined {
+        trouble(ctx, offset, access, Kind::UninitialisedShared, "read before any write");
+    }
+    if verdict.unfinished {
+        trouble(ctx, offset, access, Kind::UnfinishedCopy, "an asynchronous copy to it was not waited for");
+    }
+    match verdict.race {
+        Verdict::Fine => {}
+        Verdict::Race if same => trouble(ctx, offset, access, Kind::BenignRace, "two threads wrote the same value"),
+        Verdict::Race => trouble(ctx, offset, access, Kind::Race, "another thread wrote it"),
+        Verdict::RaceWithRead => trouble(ctx, offset, access, Kind::Race, "another thread read it"),
+    }
+}
+
+use crate::ptx::machine::shadow::SharedVerdict;
+
+#[cold]
+#[inline(never)]
+fn trouble(ctx: &mut Context, offset: u32, access: Access, kind: Kind, what: &str) {
+    let other = if matches!(kind, Kind::Race | Kind::BenignRace) {
+        format!(", {}, with no barrier between", ctx.shadow.describe_other(ctx.launch))
+    } else {
+        String::new()
+    };
+    ctx.report(kind, access.pc, access.thread, Some(u64::from(offset)), || {
+        format!("byte {offset} of shared memory: {what}{other}")
+    });
+}
+
+#[inline(always)]
+fn check_row_write(ctx: &mut Context, first: usize, warp: u32, pc: u32, strong: bool, row: &Row) {
+    if !ctx.shadow.shared_row_write(first, 32 * warp) {
+        slow_row(ctx, first, warp, pc, strong, row);
+    }
+}
+
+#[inline(never)]
+fn slow_row(ctx: &mut Context, first: usize, warp: u32, pc: u32, strong: bool, row: &Row) {
+    for lane in 0..32 {
+        let offset = 4 * (first as u32 + lane);
+        let access = Access { pc, thread: 32 * warp + lane, size: 4, strong };
+        let same = read_shared(&ctx.shared, offset, 4) == u64::from(row[lane as usize]);
+        check_write(ctx, offset, access, same);
+    }
+}
+
+/// Wavefronts of one request: the most distinct words that fall into one bank of 4 bytes. Accesses of 8 bytes go by half
+/// warps, of 16 by quarters.
+pub(crate) fn wavefronts(at: &Row, bytes: u32, m: u32) -> u64 {
+    let (lanes_at_once, words) = match bytes {
+        16 => (8, 4),
+        8 => (16, 2),
+        _ => (32, 1),
+    };
+    let mut total = 0;
+    let mut start = 0;
+    while start < 32 {
+        let mut banks = [(u32::MAX, 0u8); 32];
+        let mut more: Vec<(u32, u32)> = vec![];
+        let mut worst = 0;
+        for lane in start..start + lanes_at_once {
+            if m >> lane & 1 == 0 {
+                continue;
+            }
+            for n in 0..words {
+                let word = at[lane] / 4 + n;
+                let bank = &mut banks[word as usize % 32];
+                if bank.1 == 0 {
+                    *bank = (word, 1);
+                    worst = worst.max(1);
+                } else if bank.0 != word && !more.contains(&(word % 32, word)) {
+                    more.push((word % 32, word));
+                    bank.1 += 1;
+                    worst = worst.max(u64::from(bank.1));
+                }
+            }
+        }
+        total += worst;
+        start += lanes_at_once;
+    }
+    total
+}
+
+/// An atomic: races with plain accesses of other threads, never with atomics.
+pub(crate) fn check_atomic(ctx: &mut Context, offset: u32, access: Access) {
+    let verdict = ctx.shadow.shared_atomic(offset, access.size, access.thread);
+    settle(ctx, offset, access, verdict, false);
+}
+
+/// A copy is issued to words: another copy in flight to them, or unordered accesses of other threads, are findings.
+pub(crate) fn check_copy(ctx: &mut Context, offset: u32, access: Access) {
+    let verdict = ctx.shadow.shared_write(offset, access.size, access.thread, false);
+    settle(ctx, offset, access, verdict, false);
+}
+
+/// An operation on an mbarrier defines its bytes and orders itself.
+pub(crate) fn check_mbarrier(ctx: &mut Context, offset: u32, access: Access) {
+    ctx.shadow.shared_atomic(offset, access.size, access.thread);
+}

@@ -1,0 +1,357 @@
+//! Global memory: allocations at addresses of their own with guard zones between, bytes marked as written or not.
+//!
+//! Words are relaxed atomics, so that blocks on several threads can share them without `unsafe`; on this path they cost
+//! plain moves.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use crate::ptx::ast::Space;
+use crate::ptx::decode::program::{FUNCTION_BASE, Program};
+use crate::ptx::error::PtxError;
+
+/// Addresses between allocations that belong to nobody, at least.
+const GUARD: u64 = 1 << 16;
+const FIRST: u64 = 0x10_0000_0000;
+
+/// One allocation, by its number in the order of allocation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AllocationId(pub u32);
+
+pub(crate) struct Allocation {
+    pub name: String,
+    pub base: u64,
+    pub bytes: u64,
+    pub constant: bool,
+    pub words: Box<[AtomicU32]>,
+    /// One bit for each byte that holds a defined value.
+    defined: Box<[AtomicU32]>,
+    /// Last writer and readers of each word, for the race check; made at first use.
+    pub writers: OnceLock<Box<[AtomicU32]>>,
+    pub readers: OnceLock<Box<[AtomicU32]>>,
+}
+
+pub(crate) fn zeros(count: usize) -> Box<[AtomicU32]> {
+    (0..count).map(|_| AtomicU32::new(0)).collect()
+}
+
+impl Allocation {
+    /// The tags of writers or readers, one for each word.
+    pub fn tags(cell: &OnceLock<Box<[AtomicU32]>>, words: usize) -> &[AtomicU32] {
+        cell.get_or_init(|| zeros(words))
+    }
+
+    /// Reads 1, 2, 4 or 8 bytes at an aligned offset in range.
+    #[inline(always)]
+    pub fn read(&self, offset: usize, size: u32) -> u64 {
+        let at = |w: usize| u64::from(self.words.get(w).map_or(0, |w| w.load(Relaxed)));
+        let word = at(offset >> 2);
+        match size {
+            4 => word,
+            8 => word | at((offset >> 2) + 1) << 32,
+            2 => word >> (8 * (offset & 2)) & 0xffff,
+            _ => word >> (8 * (offset & 3)) & 0xff,
+        }
+    }
+
+    #[inline(always)]
+    pub fn write(&self, offset: usize, size: u32, value: u64) {
+        let Some(word) = self.words.get(offset >> 2) else { return };
+        match size {
+            4 => word.store(value as u32, Relaxed),
+            8 => {
+                word.store(value as u32, Relaxed);
+                if let Some(high) = self.words.get((offset >> 2) + 1) {
+                    high.store((value >> 32) as u32, Relaxed);
+                }
+            }
+            _ => {
+                let shift = 8 * (offset as u32 & 3);
+                let mask = if size == 2 { 0xffff } else { 0xff } << shift;
+                let bits = (value as u32) << shift & mask;
+                // Neighbouring bytes may belong to another thread.
+                let _ = word.fetch_update(Relaxed, Relaxed, |old| Some(old & !mask | bits));
+            }
+        }
+    }
+
+    /// Bits of `defined` for bytes `offset .. offset + size` within one word or two.
+    #[inline(always)]
+    pub fn is_defined(&self, offset: usize, size: u32) -> bool {
+        let mask = ((1u64 << size) - 1) as u32;
+        self.defined.get(offset >> 5).is_none_or(|bits| bits.load(Relaxed) >> (offset & 31) & mask == mask)
+    }
+
+    #[inline(always)]
+    pub fn define(&self, offset: usize, size: u32) {
+        let mask = (((1u64 << size) - 1) as u32) << (offset & 31);
+        if let Some(bits) = self.defined.get(offset >> 5)
+            && bits.load(Relaxed) & mask != mask
+        {
+            bits.fetch_or(mask, Relaxed);
+        }
+    }
+
+    /// Whether all of a range (multiples of 32 bytes) is defined.
+    #[inline(always)]
+    pub fn range_defined(&self, offset: usize, bytes: usize) -> bool {
+        let range = self.defined.get(offset >> 5..(offset + bytes) >> 5).unwrap_or(&[]);
+        offset & 31 == 0 && range.iter().all(|b| b.load(Relaxed) == u32::MAX)
+    }
+
+    #[inline(always)]
+    pub fn define_range(&self, offset: usize, bytes: usize) {
+        for bits in self.defined.get(offset >> 5..(offset + bytes) >> 5).unwrap_or(&[]) {
+            bits.store(u32::MAX, Relaxed);
+        }
+    }
+
+    fn fill_defined(&self, from: usize, to: usize, on: bool) {
+        for byte in from..to {
+            let bit = 1 << (byte & 31);
+            if let Some(bits) = self.defined.get(byte >> 5) {
+                let old = bits.load(Relaxed);
+                bits.store(if on { old | bit } else { old & !bit }, Relaxed);
+            }
+        }
+    }
+
+    fn store_bytes(&self, offset: usize, data: &[u8]) {
+        let mut at = offset;
+        let mut rest = data;
+        while !rest.is_empty() {
+            if at & 3 == 0
+                && let Some((word, tail)) = rest.split_first_chunk::<4>()
+            {
+                self.write(at, 4, u64::from(u32::from_le_bytes(*word)));
+                (at, rest) = (at + 4, tail);
+            } else {
+                self.write(at, 1, u64::from(rest[0]));
+                (at, rest) = (at + 1, &rest[1..]);
+            }
+        }
+        let end = offset + data.len();
+        let (first, last) = (offset.next_multiple_of(32), end / 32 * 32);
+        if first < last {
+            self.fill_defined(offset, first, true);
+            self.define_range(first, last - first);
+            self.fill_defined(last, end, true);
+        } else {
+            self.fill_defined(offset, end, true);
+        }
+    }
+}
+
+/// Global and constant memory of one or more launches.
+#[derive(Default)]
+pub struct Memory {
+    pub(crate) allocations: Vec<Allocation>,
+    by_name: HashMap<String, AllocationId>,
+    next: u64,
+    used: u64,
+    limit: Option<u64>,
+    /// First number for accesses of the next launch; see `shadow`.
+    pub(crate) segment: u32,
+}
+
+impl Memory {
+    /// No allocations; at most 4 GB unless `with_limit` says otherwise.
+    pub fn new() -> Self {
+        Memory::default()
+    }
+
+    /// The most bytes of all allocations together.
+    pub fn with_limit(bytes: u64) -> Self {
+        Memory { limit: Some(bytes), ..Memory::default() }
+    }
+
+    /// `bytes` of undefined memory. Errors beyond the limit.
+    pub fn allocate(&mut self, name: &str, bytes: u64) -> Result<AllocationId, PtxError> {
+        self.place(name, bytes, 256, false)
+    }
+
+    fn place(&mut self, name: &str, bytes: u64, align: u64, constant: bool) -> Result<AllocationId, PtxError> {
+        let used = self.used.saturating_add(bytes);
+        let limit = self.limit.unwrap_or(4 << 30);
+        if used > limit {
+            return Err(PtxError::Limit(format!("`{name}`: {used} bytes of global memory, {limit} allowed")));
+        }
+        let align = align.max(256);
+        let base = self.next.max(FIRST).next_multiple_of(align);
+        self.next = base + bytes + GUARD;
+        self.used = used;
+        let words = bytes.div_ceil(8) as usize * 2;
+        self.allocations.push(Allocation {
+            name: name.to_owned(),
+            base,
+            bytes,
+            constant,
+            words: zeros(words),
+            defined: zeros(words.div_ceil(8)),
+            writers: OnceLock::new(),
+            readers: OnceLock::new(),
+        });
+        Ok(AllocationId(self.allocations.len() as u32 - 1))
+    }
+
+    fn get(&self, id: AllocationId) -> Result<&Allocation, PtxError> {
+        self.allocations.get(id.0 as usize).ok_or_else(|| PtxError::Memory(format!("no allocation {}", id.0)))
+    }
+
+    fn range(&self, id: AllocationId, offset: u64, bytes: u64) -> Result<&Allocation, PtxError> {
+        let allocation = self.get(id)?;
+        if offset.checked_add(bytes).is_none_or(|end| end > allocation.bytes) {
+            let size = allocation.bytes;
+            return Err(PtxError::Memory(format!(
+                "`{}` has {size} bytes, {bytes} at {offset} asked for",
+                allocation.name
+            )));
+        }
+        Ok(allocation)
+    }
+
+    /// Copies bytes in and marks them as defined.
+    pub fn write(&mut self, id: AllocationId, offset: u64, data: &[u8]) -> Result<(), PtxError> {
+        self.range(id, offset, data.len() as u64)?.store_bytes(offset as usize, data);
+        Ok(())
+    }
+
+    /// Copies bytes out, defined or not.
+    pub fn read(&self, id: AllocationId, offset: u64, bytes: u64) -> Result<Vec<u8>, PtxError> {
+        let allocation = self.range(id, offset, bytes)?;
+        let (start, end) = (offset as usize, (offset + bytes) as usize);
+        let mut data = Vec::with_capacity(bytes as usize + 8);
+        for word in &allocation.words[start / 4..end.div_ceil(4)] {
+            data.extend_from_slice(&word.load(Relaxed).to_le_bytes());
+        }
+        data.drain(..start % 4);
+        data.truncate(bytes as usize);
+        Ok(data)
+    }
+
+    /// Fills a range with a byte pattern and marks it as undefined, so that reading it is a finding.
+    pub fn poison(&mut self, id: AllocationId, offset: u64, bytes: u64, pattern: u8) -> Result<(), PtxError> {
+        let allocation = self.range(id, offset, bytes)?;
+        for at in offset..offset + bytes {
+            allocation.write(at as usize, 1, u64::from(pattern));
+        }
+        allocation.fill_defined(offset as usize, (offset + bytes) as usize, false);
+        Ok(())
+    }
+
+    /// Device address of an allocation.
+    pub fn address(&self, id: AllocationId) -> Result<u64, PtxError> {
+        Ok(self.get(id)?.base)
+    }
+
+    /// Size in bytes.
+    pub fn size(&self, id: AllocationId) -> Result<u64, PtxError> {
+        Ok(self.get(id)?.bytes)
+    }
+
+    /// A `__device__` or `__constant__` variable by its mangled name, once a program that uses it was loaded.
+    pub fn symbol(&self, name: &str) -> Option<AllocationId> {
+        self.by_name.get(name).copied()
+    }
+
+    /// Bytes of tags for the race check and of defined marks: what checking costs beside the buffers themselves.
+    pub fn shadow_bytes(&self) -> u64 {
+        let tags = |cell: &OnceLock<Box<[AtomicU32]>>| cell.get().map_or(0, |t| 4 * t.len() as u64);
+        self.allocations.iter().map(|a| 4 * a.defined.len() as u64 + tags(&a.writers) + tags(&a.readers)).sum()
+    }
+
+    /// Allocates and initialises the module variables of a program that are not there yet. Unset bytes are zero.
+    pub fn load(&mut self, program: &Program) -> Result<(), PtxError> {
+        let mut fresh = vec![];
+        for variable in program.variables.iter().filter(|v| matches!(v.space, Space::Global | Space::Const)) {
+            if self.by_name.contains_key(&variable.name) {
+                continue;
+            }
+            if variable.external {
+                return Err(PtxError::Launch(format!("`{}` is defined in another module", variable.name)));
+            }
+            let constant = variable.space == Space::Const;
+            let id = self.place(&variable.name, variable.size, u64::from(variable.align), constant)?;
+            let allocation = self.get(id)?;
+            allocation.store_bytes(0, &vec![0; variable.size as usize]);
+            allocation.store_bytes(0, &variable.bytes);
+            self.by_name.insert(variable.name.clone(), id);
+            fresh.push((id, variable));
+        }
+        for (id, variable) in fresh {
+            for stored in &variable.addresses {
+                let value = match stored.function {
+                    Some(index) => Some(FUNCTION_BASE + 16 * u64::from(index)),
+                    None => self.symbol(&stored.name).and_then(|id| self.address(id).ok()),
+                };
+                let Some(value) = value else {
+                    return Err(PtxError::Launch(format!("`{}` names `{}`, which is not there", variable.name, stored.name)));
+                };
+                let bytes = value.wrapping_add(stored.offset as u64).to_le_bytes();
+                self.get(id)?.store_bytes(stored.at as usize, &bytes[..usize::from(stored.width).min(8)]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Contents and defined marks of everything that a launch may write.
+    pub(crate) fn snapshot(&self) -> Vec<(usize, Vec<u32>, Vec<u32>)> {
+        let copy = |words: &[AtomicU32]| words.iter().map(|w| w.load(Relaxed)).collect();
+        let writable = self.allocations.iter().enumerate().filter(|(_, a)| !a.constant);
+        writable.map(|(n, a)| (n, copy(&a.words), copy(&a.defined))).collect()
+    }
+
+    /// Puts a snapshot back, and forgets who wrote and read what.
+    pub(crate) fn restore(&mut self, before: Vec<(usize, Vec<u32>, Vec<u32>)>) {
+        for (n, words, defined) in before {
+            let Some(a) = self.allocations.get_mut(n) else { continue };
+            a.words.iter().zip(words).for_each(|(to, from)| to.store(from, Relaxed));
+            a.defined.iter().zip(defined).for_each(|(to, from)| to.store(from, Relaxed));
+            (a.writers, a.readers) = (OnceLock::new(), OnceLock::new());
+        }
+    }
+
+    /// The allocation that holds an address, `hint` first.
+    #[inline(always)]
+    pub(crate) fn find(&self, address: u64, hint: &mut u32) -> Option<(&Allocation, u64)> {
+        if let Some(allocation) = self.allocations.get(*hint as usize) {
+            let offset = address.wrapping_sub(allocation.base);
+            if offset < allocation.bytes {
+                return Some((allocation, offset));
+            }
+        }
+        self.search(address, hint)
+    }
+
+    #[inline(never)]
+    fn search(&self, address: u64, hint: &mut u32) -> Option<(&Allocation, u64)> {
+        let after = self.allocations.partition_point(|a| a.base <= address);
+        let index = after.checked_sub(1)?;
+        let allocation = &self.allocations[index];
+        let offset = address - allocation.base;
+        if offset >= allocation.bytes {
+            return None;
+        }
+        *hint = index as u32;
+        Some((allocation, offset))
+    }
+
+    /// Words for a diagnostic: which allocation an address misses, and by how much.
+    pub(crate) fn describe(&self, address: u64) -> String {
+        let after = self.allocations.partition_point(|a| a.base <= address);
+        let before = after.checked_sub(1).and_then(|i| self.allocations.get(i));
+        match (before, self.allocations.get(after)) {
+            (Some(a), _) if address - a.base < a.bytes + GUARD / 2 || self.allocations.len() == after => {
+                let offset = address - a.base;
+                if offset < a.bytes {
+                    format!("byte {offset} of `{}`", a.name)
+                } else {
+                    format!("{} bytes past the end of `{}` ({} bytes)", offset - a.bytes, a.name, a.bytes)
+                }
+            }
+            (_, Some(b)) if address < b.base => format!("{} bytes before `{}`", b.base - address, b.name),
+            _ => "no allocation".into(),
+        }
+    }
+}

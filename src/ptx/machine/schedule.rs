@@ -1,0 +1,278 @@
+//! A launch: limits, the order of blocks, workers, the outcome.
+
+use rayon::prelude::*;
+
+use super::blocks::{Progress, Resident, communicates};
+use super::context::{Context, Halt};
+use super::counters::{Counters, Site, Traffic};
+use super::dispatch::{Instance, Level};
+use super::findings::Findings;
+use super::launch::{Launch, Mode, Options, Outcome, Schedule};
+use super::memory::Memory;
+use super::shadow::Shadow;
+use super::touched::Touched;
+use crate::ptx::decode::program::Program;
+use crate::ptx::error::PtxError;
+
+/// Instructions that a block runs before the next one when blocks may wait for each other.
+const BLOCK_TURN: u64 = 1 << 20;
+/// Blocks held at once then, at most.
+const RESIDENT: usize = 4096;
+
+/// Runs a kernel. Module variables that the program uses are loaded into `memory` first.
+pub fn run(program: &Program, launch: &Launch, memory: &mut Memory, options: &Options) -> Result<Outcome, PtxError> {
+    let shared = check(program, launch, options)?;
+    memory.load(program)?;
+    let blocks = launch.grid.iter().map(|n| u64::from(*n)).product::<u64>();
+    let instance = match options.mode {
+        Mode::Exact if options.checks || options.counters => Instance::Full,
+        Mode::Exact => Instance::Plain,
+        _ => Instance::Altered,
+    };
+    let level = Level::detect();
+    let job = Job { program, launch, options, shared, level, instance };
+    let segment = memory.segment;
+    let because = communicates(&job.context(memory, segment, false)).map(str::to_owned);
+    let threads = u64::from(options.threads.clamp(1, 256)).min(blocks);
+    let parts = if because.is_none() && threads > 1 { job.in_parallel(memory, blocks, threads) } else { None };
+    let parts = match parts {
+        Some(parts) => parts,
+        None => vec![job.in_order(memory, 0..blocks, because.is_some())],
+    };
+    let outcome = job.outcome(parts, memory, because);
+    outcome
+}
+
+struct Job<'a> {
+    program: &'a Program,
+    launch: &'a Launch,
+    options: &'a Options,
+    shared: u32,
+    level: Level,
+    instance: Instance,
+}
+
+/// What one worker did.
+struct Part {
+    findings: Findings,
+    sites: Vec<Site>,
+    touched: Option<Touched>,
+    prints: Vec<String>,
+    print_bytes: u64,
+    steps: u64,
+    halt: Option<Halt>,
+    segment: u32,
+    exhausted: bool,
+}
+
+impl Job<'_> {
+    fn context<'a>(&'a self, memory: &'a Memory, segment: u32, bits: bool) -> Context<'a> {
+        let full = self.instance == Instance::Full;
+        let count = if full { self.program.code.len() } else { 0 };
+        Context {
+            program: self.program,
+            memory,
+            launch: self.launch,
+            options: self.options,
+            params: &self.launch.params,
+            shared: vec![],
+            shared_bytes: self.shared,
+            dynamic_offset: self.shared - self.launch.dynamic_shared,
+            hints: vec![0; self.program.code.len()],
+            block_registers: super::blocks::block_registers(self.program),
+            block: 0,
+            threads: self.launch.block.iter().product(),
+            findings: Findings::default(),
+            sites: vec![Site::default(); count],
+            shadow: Shadow::new(segment),
+            touched: (bits || full).then(|| Touched::new(memory.allocations.len())),
+            prints: vec![],
+            print_bytes: 0,
+            barriers: vec![],
+            released: vec![],
+            fuel: 0,
+            steps: 0,
+            polls: 0,
+            halt: None,
+        }
+    }
+
+    fn part(ctx: Context, prints: Vec<String>) -> Part {
+        Part {
+            findings: ctx.findings,
+            sites: ctx.sites,
+            touched: ctx.touched,
+            prints,
+            print_bytes: ctx.print_bytes,
+            steps: ctx.steps,
+            halt: ctx.halt,
+            segment: ctx.shadow.end(),
+            exhausted: ctx.shadow.exhausted,
+        }
+    }
+
+    /// Blocks of a range in order; with `fair`, each for a turn, so that none waits for ever for a later one.
+    fn in_order(&self, memory: &Memory, range: std::ops::Range<u64>, fair: bool) -> Part {
+        let mut ctx = self.context(memory, memory.segment, !fair && self.options.threads > 1);
+        let check = self.instance == Instance::Full;
+        let mut prints = vec![];
+        let room = (self.options.limits.state_bytes / Resident::bytes(&ctx).max(1)).clamp(1, RESIDENT as u64) as usize;
+        let mut next = range.start;
+        let mut resident: Vec<Resident> = vec![];
+        let mut spare: Vec<Resident> = vec![];
+        let mut finished: Vec<(u64, Vec<String>)> = vec![];
+        while ctx.halt.is_none() && (next < range.end || !resident.is_empty()) {
+            // One pass over the blocks that are under way, then a new one joins.
+            let mut at = 0;
+            while at < resident.len() && ctx.halt.is_none() {
+                match resident[at].run(&mut ctx, self.level, self.instance, BLOCK_TURN) {
+                    Progress::Unfinished => at += 1,
+                    _ => {
+                        let mut done = resident.remove(at);
+                        finished.push((done.block, std::mem::take(&mut done.prints)));
+                        spare.push(done);
+                    }
+                }
+                self.budget(&mut ctx);
+            }
+            while next < range.end && resident.len() < room && ctx.halt.is_none() {
+                let mut state = spare.pop().unwrap_or_else(|| Resident::new(&ctx));
+                state.begin(&mut ctx, next, check);
+                next += 1;
+                let quantum = if fair { BLOCK_TURN } else { u64::MAX };
+                match state.run(&mut ctx, self.level, self.instance, quantum) {
+                    Progress::Unfinished => resident.push(state),
+                    _ => {
+                        finished.push((state.block, std::mem::take(&mut state.prints)));
+                        spare.push(state);
+                    }
+                }
+                self.budget(&mut ctx);
+            }
+        }
+        finished.sort_by_key(|f| f.0);
+        prints.extend(finished.into_iter().flat_map(|f| f.1));
+        Job::part(ctx, prints)
+    }
+
+    fn budget(&self, ctx: &mut Context) {
+        if ctx.steps > self.options.limits.steps && ctx.halt.is_none() {
+            ctx.halt = Some(Halt::EndlessLoop);
+        }
+    }
+
+    /// Ranges of blocks on several threads. None if what they did depends on their order; memory is as before then.
+    fn in_parallel(&self, memory: &mut Memory, blocks: u64, threads: u64) -> Option<Vec<Part>> {
+        let before = memory.snapshot();
+        let shared: &Memory = memory;
+        // Several ranges for each thread even out blocks of different length; their number must not depend on it.
+        let ranges: Vec<_> = (0..threads).map(|n| blocks * n / threads..blocks * (n + 1) / threads).collect();
+        let parts: Vec<Part> = match rayon::ThreadPoolBuilder::new().num_threads(threads as usize).build() {
+            Ok(pool) => pool.install(|| ranges.into_par_iter().map(|r| self.in_order(shared, r, false)).collect()),
+            Err(_) => return None,
+        };
+        let touched: Vec<&Touched> = parts.iter().filter_map(|p| p.touched.as_ref()).collect();
+        let clash = touched.iter().enumerate().any(|(n, a)| touched[n + 1..].iter().any(|b| a.conflicts(b)));
+        if clash || parts.iter().any(|p| p.halt.is_some()) {
+            memory.restore(before);
+            return None;
+        }
+        Some(parts)
+    }
+
+    fn outcome(&self, parts: Vec<Part>, memory: &mut Memory, because: Option<String>) -> Result<Outcome, PtxError> {
+        let mut findings = Findings::default();
+        let mut sites = vec![Site::default(); self.program.code.len()];
+        let mut prints = vec![];
+        let mut touched: Option<Touched> = None;
+        let (mut steps, mut print_bytes, mut halt, mut notes) = (0, 0, None, vec![]);
+        let mut exhausted = false;
+        for part in parts {
+            findings.merge(part.findings);
+            sites.iter_mut().zip(&part.sites).for_each(|(to, from)| to.add(from));
+            prints.extend(part.prints);
+            steps += part.steps;
+            print_bytes += part.print_bytes;
+            halt = halt.or(part.halt);
+            memory.segment = memory.segment.max(part.segment);
+            exhausted |= part.exhausted;
+            match (&mut touched, part.touched) {
+                (Some(all), Some(more)) => all.merge(&more),
+                (all, more) => *all = all.take().or(more),
+            }
+        }
+        if steps > self.options.limits.steps {
+            return Err(PtxError::Limit(format!("more than {} warp instructions", self.options.limits.steps)));
+        }
+        if halt == Some(Halt::PrintLimit) || print_bytes > self.options.limits.print_bytes {
+            return Err(PtxError::Limit(format!("more than {} bytes printed", self.options.limits.print_bytes)));
+        }
+        if exhausted {
+            notes.push("too many barriers to tell all accesses apart: races were looked for in the first part only".into());
+        }
+        let counters = self.options.counters.then(|| {
+            let mut counters = Counters::collect(self.program, &sites);
+            if let Some(touched) = &touched {
+                counters.traffic = traffic(memory, touched);
+            }
+            counters
+        });
+        let mut list = findings.into_list();
+        if !self.options.checks {
+            list.retain(|f| f.kind.is_always_checked());
+        }
+        let schedule = match because {
+            Some(because) => Schedule::Ordered { because },
+            None => Schedule::Independent,
+        };
+        Ok(Outcome { findings: list, counters, prints, schedule, steps, completed: halt.is_none(), notes })
+    }
+}
+
+fn traffic(memory: &Memory, touched: &Touched) -> Vec<Traffic> {
+    let both = memory.allocations.iter().zip(&touched.allocations);
+    let counted = both.map(|(a, bits)| {
+        let (read, written) = bits.counts();
+        Traffic { allocation: a.name.clone(), read: 4 * read, written: 4 * written }
+    });
+    counted.filter(|t| t.read + t.written > 0).collect()
+}
+
+/// Whether the launch fits the program and the limits; gives the bytes of shared memory.
+fn check(program: &Program, launch: &Launch, options: &Options) -> Result<u32, PtxError> {
+    let fail = |what: String| Err(PtxError::Launch(what));
+    let threads = launch.block.iter().try_fold(1u32, |n, e| n.checked_mul(*e)).unwrap_or(u32::MAX);
+    if threads == 0 || threads > 1024 || launch.block[2] > 64 {
+        return fail(format!("a block of {:?} threads; 1 to 1024 are allowed", launch.block));
+    }
+    let [x, y, z] = launch.grid;
+    if x == 0 || y == 0 || z == 0 || x > 0x7fff_ffff || y > 65_535 || z > 65_535 {
+        return fail(format!("a grid of {:?} blocks", launch.grid));
+    }
+    if let Some(required) = program.required_threads
+        && required != launch.block
+    {
+        return fail(format!("the kernel wants blocks of {required:?} threads, not {:?}", launch.block));
+    }
+    if let Some(most) = program.max_threads {
+        let most = most.iter().fold(1u32, |n, e| n.saturating_mul(*e));
+        if threads > most {
+            return fail(format!("{threads} threads in a block, {most} by its launch bounds"));
+        }
+    }
+    if launch.params.len() != program.param_bytes as usize {
+        return fail(format!("{} bytes of arguments, the kernel has {}", launch.params.len(), program.param_bytes));
+    }
+    let base = program.shared_bytes.next_multiple_of(program.dynamic_align.max(1));
+    let base = if launch.dynamic_shared == 0 && !program.has_dynamic_shared() { program.shared_bytes } else { base };
+    let total = base.checked_add(launch.dynamic_shared).filter(|t| *t <= options.limits.shared_bytes);
+    let Some(total) = total else {
+        let limit = options.limits.shared_bytes;
+        return fail(format!("{base} + {} bytes of shared memory, {limit} allowed", launch.dynamic_shared));
+    };
+    let frame = program.functions.first().map_or(0, |f| f.frame);
+    if frame > options.limits.stack_bytes {
+        return fail(format!("{frame} bytes of local memory, {} allowed", options.limits.stack_bytes));
+    }
+    Ok(total)
+}

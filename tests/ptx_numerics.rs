@@ -1,0 +1,158 @@
+//! The numerics of the PTX interpreter against results that a GPU gave for the same inputs.
+//!
+//! tests/data/ptx/numerics/*.ops lists the instructions, h200.txt holds what tests/gpu/numerics.cu recorded: a hash for
+//! every 4096 inputs where the result must be equal bit for bit, raw results where it is an approximation.
+
+#[path = "ptx_numerics/inputs.rs"]
+mod inputs;
+#[path = "ptx_numerics/matrix.rs"]
+mod matrix;
+#[path = "ptx_numerics/scalar.rs"]
+mod scalar;
+
+use kopt::ptx::scalar::approx::BOUNDS;
+
+const SCALAR: &str = include_str!("data/ptx/numerics/scalar.ops");
+const MATRIX: &str = include_str!("data/ptx/numerics/matrix.ops");
+const RECORD: &str = include_str!("data/ptx/numerics/h200.txt");
+
+/// The recorded words of each instruction of a list, which the record holds in the same order.
+fn recorded(list: &str) -> Vec<(inputs::Line, Vec<u64>)> {
+    let mut record = RECORD.lines().filter(|l| !l.starts_with('#')).peekable();
+    let lines = inputs::read_list(list);
+    let key = |line: &inputs::Line| format!("{} | {} | ", line.op, line.inputs.join(" "));
+    let first = lines.first().map(key).unwrap_or_default();
+    while record.next_if(|l| !l.starts_with(&first)).is_some() {}
+    let words = |text: &str| text.split_whitespace().map(|w| u64::from_str_radix(w, 16).expect("hex")).collect();
+    lines
+        .into_iter()
+        .map(|line| {
+            let entry = record.next().unwrap_or_default();
+            let hex = entry.strip_prefix(&key(&line)).unwrap_or_else(|| panic!("{} is not recorded", line.op));
+            (line, words(hex))
+        })
+        .collect()
+}
+
+fn operands(line: &inputs::Line, i: u64) -> [u64; 4] {
+    let mut x = [0; 4];
+    for (k, class) in line.inputs.iter().enumerate() {
+        x[k] = inputs::scalar(class, i, k as u64);
+    }
+    x
+}
+
+#[test]
+fn exact_instructions_give_the_bits_of_the_gpu() {
+    let mut wrong = Vec::new();
+    let mut compared = 0;
+    for (line, hashes) in recorded(SCALAR) {
+        if line.result.starts_with("approx") {
+            continue;
+        }
+        assert_eq!(hashes.len() as u64, inputs::COUNT / inputs::BLOCK, "{}", line.op);
+        let op = scalar::Op::new(&line.op);
+        let mask = u64::MAX >> (64 - inputs::width(&line.result));
+        for (block, &expected) in hashes.iter().enumerate() {
+            let first = block as u64 * inputs::BLOCK;
+            let hash = (first..first + inputs::BLOCK).fold(inputs::HASH_START, |hash, i| {
+                inputs::fold(hash, scalar::evaluate(&op, operands(&line, i)) & mask)
+            });
+            compared += 1;
+            if hash != expected {
+                wrong.push(format!("{} block {block}", line.op));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {compared} differ: {wrong:?}", wrong.len());
+    assert!(compared > 3900, "only {compared} blocks were compared");
+}
+
+/// Sign bit and bits of infinity of a result class.
+fn special(class: &str) -> (u64, u64) {
+    match class {
+        "approx" => (1 << 31, 0x7f80_0000),
+        "approx16" => (1 << 15, 0x7c00),
+        "approxb16" => (1 << 15, 0x7f80),
+        _ => (1 << 63, 0x7ff0_0000_0000_0000),
+    }
+}
+
+/// Whether a result of the model agrees with the GPU's within the bound of its function.
+fn agrees(line: &inputs::Line, model: u64, gpu: u64) -> bool {
+    if model == gpu {
+        return true;
+    }
+    let (sign, infinity) = special(&line.result);
+    let (m, g) = (model & !sign, gpu & !sign);
+    // Specials, signs and zeros must be equal, and were compared.
+    if m >= infinity || g >= infinity || (model ^ gpu) & sign != 0 || (m == 0) != (g == 0) {
+        return false;
+    }
+    let bound = BOUNDS.iter().find(|b| line.op.starts_with(b.function)).expect("a bound");
+    let unit = if line.op.contains("ftz.f64") { 1 << 32 } else { 1 };
+    // The table of tanh in 16 bits and the double-precision sequences are within one unit.
+    let ulps = if line.result == "approx" { bound.ulps } else { 1 };
+    let single = |bits: u64| f64::from(f32::from_bits(bits as u32));
+    let close = line.result == "approx" && (single(model) - single(gpu)).abs() <= bound.absolute;
+    m.abs_diff(g) <= ulps * unit || close
+}
+
+#[test]
+fn approximate_instructions_are_within_their_bounds() {
+    let mut wrong = Vec::new();
+    let mut compared = 0;
+    for (line, results) in recorded(SCALAR) {
+        if !line.result.starts_with("approx") {
+            continue;
+        }
+        assert_eq!(results.len() as u64, inputs::RAW, "{}", line.op);
+        let op = scalar::Op::new(&line.op);
+        for (i, &gpu) in results.iter().enumerate() {
+            let x = operands(&line, i as u64);
+            let model = scalar::evaluate(&op, x);
+            compared += 1;
+            if !agrees(&line, model, gpu) {
+                wrong.push(format!("{} of {:x} {:x}: {model:x}, GPU {gpu:x}", line.op, x[0], x[1]));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {compared} differ: {wrong:#?}", wrong.len());
+    assert!(compared > 9000, "only {compared} results were compared");
+}
+
+/// Mixes the words of one warp's result into a hash.
+fn fold_registers(hash: u64, registers: &[[u32; 32]]) -> u64 {
+    registers.iter().flatten().fold(hash, |hash, &word| inputs::fold(hash, u64::from(word)))
+}
+
+/// The operands of test `t`: per operand the registers, from counts and classes.
+fn matrix_operands(line: &inputs::Line, t: u64) -> Vec<Vec<[u32; 32]>> {
+    let operand = |(k, pair): (usize, &[String])| {
+        let count: u64 = pair[0].parse().expect("a count");
+        let word = |register, lane: usize| inputs::matrix(&pair[1], t, k as u64, register, lane as u64);
+        (0..count).map(|register| std::array::from_fn(|lane| word(register, lane))).collect()
+    };
+    line.inputs.chunks(2).enumerate().map(operand).collect()
+}
+
+#[test]
+fn matrix_instructions_give_the_bits_of_the_gpu() {
+    let mut wrong = Vec::new();
+    let mut compared = 0;
+    for (line, hashes) in recorded(MATRIX) {
+        let count = line.result.parse().expect("a count");
+        let tests = if hashes.len() == 1 { 1 } else { inputs::TESTS };
+        for (distribution, &expected) in hashes.iter().enumerate() {
+            let hash = (distribution as u64..tests).step_by(8).fold(inputs::HASH_START, |hash, t| {
+                fold_registers(hash, &matrix::evaluate(&line.op, &matrix_operands(&line, t), count))
+            });
+            compared += 1;
+            if hash != expected {
+                wrong.push(format!("{} distribution {distribution}", line.op));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {compared} differ: {wrong:#?}", wrong.len());
+    assert!(compared > 700, "only {compared} hashes were compared");
+}
