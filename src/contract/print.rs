@@ -23,13 +23,22 @@ pub fn print(contract: &Contract) -> String {
         plan(&mut out, top, "");
     }
     for p in contract.plans.iter().filter(|p| !p.name.is_empty()) {
-        let _ = writeln!(out, "\n[plan.{}]", key(&p.name));
+        if p.has_own_keys() || p.steps.is_empty() {
+            let _ = writeln!(out, "\n[plan.{}]", key(&p.name));
+        }
         plan(&mut out, p, &format!("plan.{}.", key(&p.name)));
     }
     for (kernel, list) in &contract.assumptions.by_kernel {
         let _ = writeln!(out, "\n[kernel.{}]\nassume = [{}]", key(kernel), texts(list));
     }
     out
+}
+
+impl Plan {
+    /// Whether anything is printed before its first table.
+    fn has_own_keys(&self) -> bool {
+        !self.notes.0.is_empty() || !self.require.is_empty() || self.noalias || self.reference != Reference::Original
+    }
 }
 
 fn plan(out: &mut String, p: &Plan, prefix: &str) {

@@ -43,8 +43,11 @@ impl<'b, 'a> Builder<'b, 'a> {
         let mut memories = self.memories(&uses);
         self.extents(&uses, &mut memories);
         let choice = self.choice(&uses, &memories);
-        let (multiple, fixed) = self.proof(&uses, &memories, &choice);
-        let mut plan = Plan { dims: choice.made(&self.host.decided, fixed.as_deref(), multiple), ..Plan::default() };
+        let tiles = tiles(&uses, &choice);
+        let (multiple, fixed) = self.proof(&uses, &memories, &choice, &tiles);
+        let largest = tiles.last().copied().unwrap_or(1);
+        let mut plan =
+            Plan { dims: choice.made(&self.host.decided, fixed.as_deref(), multiple, largest), ..Plan::default() };
         for m in &memories {
             let arg = self.arg(&uses, m, &choice);
             plan.args.push(arg);
@@ -150,6 +153,8 @@ impl<'b, 'a> Builder<'b, 'a> {
             ints: self.ints(u, settle),
             sizes: BTreeMap::new(),
             multiple,
+            prepared: Default::default(),
+            budget: std::cell::Cell::new(super::extent::BUDGET),
         }
     }
 
@@ -208,21 +213,15 @@ impl<'b, 'a> Builder<'b, 'a> {
     }
 
     /// The multiples for which all accesses are inside, and else why the sizes are fixed.
-    fn proof(&self, uses: &[Use], memories: &[Memory], choice: &Choice) -> (i64, Option<String>) {
-        let mut tiles: BTreeSet<i64> = BTreeSet::new();
-        for u in uses {
-            let shapes = [&u.l.grid, &u.l.block];
-            for e in shapes.into_iter().flatten().flatten().map(|e| choice.settle(e)) {
-                match &e {
-                    Expr::Int(v) => _ = tiles.insert(*v),
-                    Expr::Binary(Op::Div | Op::CeilDiv, _, k) => tiles.extend(k.constant()),
-                    _ => {}
-                }
-            }
-        }
-        tiles.retain(|t| (2..=1024).contains(t));
+    fn proof(
+        &self,
+        uses: &[Use],
+        memories: &[Memory],
+        choice: &Choice,
+        tiles: &BTreeSet<i64>,
+    ) -> (i64, Option<String>) {
         let mut first = None;
-        for multiple in std::iter::once(1).chain(tiles.into_iter().rev().take(3)) {
+        for multiple in std::iter::once(1).chain(tiles.iter().rev().copied().take(3)) {
             let failed = uses.iter().find_map(|u| self.fails(u, memories, choice, multiple).map(|why| (u, why)));
             match failed {
                 None => return (multiple, None),
@@ -479,7 +478,7 @@ impl<'b, 'a> Builder<'b, 'a> {
             l.args.push(argument);
         }
         if let Some(cut) = &u.l.cut {
-            l.notes.push(format!("Line {}: {cut}.", self.line(u.l.span)));
+            l.notes.push(format!("Line {}: {cut}; repetitions are left out.", self.line(u.l.span)));
         }
         l
     }
@@ -546,6 +545,22 @@ impl<'b, 'a> Builder<'b, 'a> {
             l.proposed.field("order");
         }
     }
+}
+
+/// Extents of blocks and divisors of grids.
+fn tiles(uses: &[Use], choice: &Choice) -> BTreeSet<i64> {
+    let mut found: BTreeSet<i64> = BTreeSet::new();
+    for u in uses {
+        for e in [&u.l.grid, &u.l.block].into_iter().flatten().flatten().map(|e| choice.settle(e)) {
+            match &e {
+                Expr::Int(v) => _ = found.insert(*v),
+                Expr::Binary(Op::Div | Op::CeilDiv, _, k) => found.extend(k.constant()),
+                _ => {}
+            }
+        }
+    }
+    found.retain(|t| (2..=1024).contains(t));
+    found
 }
 
 /// The value of a default argument.

@@ -46,8 +46,8 @@ impl Choice {
         }
     }
 
-    /// The dims with what is known of them. `fixed` says why they may not vary.
-    pub fn made(&self, decided: &BTreeSet<String>, fixed: Option<&str>, multiple: i64) -> Vec<Dim> {
+    /// The dims with what is known of them. `fixed` says why they may not vary; `tile` is the largest that divides grids.
+    pub fn made(&self, decided: &BTreeSet<String>, fixed: Option<&str>, multiple: i64, tile: i64) -> Vec<Dim> {
         let count = self.dims.len();
         let one = |s: &Symbol| {
             let mut d = Dim { span: Some(s.span), ..Dim::new(&s.name) };
@@ -55,13 +55,14 @@ impl Choice {
                 Some(v) => d.samples = vec![v],
                 None => {
                     // Small enough for a product of all.
-                    d.samples = vec![if count > 2 {
+                    let small: i64 = if count > 2 {
                         64
                     } else if count == 2 {
                         128
                     } else {
                         1024
-                    }];
+                    };
+                    d.samples = vec![(small + tile - 1) / tile * tile];
                     d.proposed.field("samples");
                     d.notes.push("The files do not show a value: which ones does the caller use?".into());
                 }

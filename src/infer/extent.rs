@@ -1,10 +1,13 @@
 //! Whether the accesses of a kernel stay inside buffers of given sizes for every size of the dims, and how large buffers
 //! must be where nobody says.
 
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
+use super::prover::Prover;
 use crate::contract::{Expr, Op};
-use crate::facts::{Atom, Because, Facts, Interval, Known, Poly, function};
+use crate::facts::{AccessState, Atom, Facts, Interval, Known, Poly, function};
 use crate::ir::*;
 use crate::source::Span;
 
@@ -19,7 +22,14 @@ pub struct Setting<'f, 'a> {
     pub sizes: BTreeMap<VarId, Expr>,
     /// Every dim is assumed to be a multiple of this.
     pub multiple: i64,
+    /// What is known at each access with all of the above, made at the first question.
+    pub prepared: RefCell<BTreeMap<AccessId, Rc<Prover>>>,
+    /// Proofs that may still be tried: a count, so that the answer does not depend on the machine.
+    pub budget: Cell<u32>,
 }
+
+/// Proofs for one kernel under one setting.
+pub const BUDGET: u32 = 300;
 
 const AXES: [Axis; 3] = [Axis::X, Axis::Y, Axis::Z];
 
@@ -60,64 +70,80 @@ impl Setting<'_, '_> {
         }
     }
 
-    /// What is known of sizes and shapes, in addition to what the walk knows at a place.
-    fn assume(&self, known: &mut Known) {
-        let why = Because::nothing;
+    /// Ranges and inequalities of sizes and shapes, in addition to what the walk knows at a place.
+    fn rules(&self) -> (Vec<(Atom, Interval)>, Vec<Poly>) {
+        let (mut ranges, mut rules) = (vec![], vec![]);
         let mut dims = BTreeSet::new();
         let shapes = self.grid.iter().chain(&self.block).flatten();
         for e in self.ints.values().chain(self.sizes.values()).chain(shapes) {
             dims.extend(e.names().into_iter().map(str::to_owned));
         }
+        let equal = |a: Poly, b: Poly, rules: &mut Vec<Poly>| {
+            if let Some(z) = a.sub(&b).filter(|z| !z.is_zero()) {
+                rules.extend(z.neg());
+                rules.push(z);
+            }
+        };
         for d in &dims {
             let p = self.dim(d);
-            if let Some(atom) = p.as_atom() {
-                known.bound(atom.clone(), Interval::new(1, i128::from(i32::MAX)), why());
-            }
+            ranges.extend(p.as_atom().map(|a| (a.clone(), Interval::new(1, i128::from(i32::MAX)))));
             if self.multiple > 1 {
-                known.assume_congruent(p.clone(), i128::from(self.multiple), 0, why());
-                let quotient = p.div_floor(i128::from(self.multiple)).and_then(|q| q.scale(i128::from(self.multiple)));
-                let exact = quotient.and_then(|q| p.sub(&q));
-                exact.into_iter().for_each(|z| known.assume_zero(z, why()));
+                let k = i128::from(self.multiple);
+                let whole = p.div_floor(k).and_then(|q| q.scale(k));
+                whole.into_iter().for_each(|w| equal(p.clone(), w, &mut rules));
             }
         }
         for (v, e) in &self.ints {
-            let own = Poly::atom(Atom::Param(*v));
-            let rest = self.poly(e).and_then(|p| own.sub(&p)).filter(|p| !p.is_zero());
-            rest.into_iter().for_each(|z| known.assume_zero(z, why()));
+            if let Some(p) = self.poly(e) {
+                if let Some(c) = p.as_constant() {
+                    ranges.push((Atom::Param(*v), Interval::point(c)));
+                }
+                equal(Poly::atom(Atom::Param(*v)), p, &mut rules);
+            }
         }
         for (i, axis) in AXES.into_iter().enumerate() {
-            self.assume_axis(known, i, axis);
+            self.axis_rules(i, axis, &mut ranges, &mut rules);
         }
+        (ranges, rules)
     }
 
-    fn assume_axis(&self, known: &mut Known, i: usize, axis: Axis) {
-        let why = Because::nothing;
-        let (g, b, blk, t) = (
-            Poly::atom(Atom::GridDim(axis)),
-            Poly::atom(Atom::BlockDim(axis)),
-            Poly::atom(Atom::Block(axis)),
-            Poly::atom(Atom::Thread(axis)),
-        );
-        let threads = self.block.as_ref().and_then(|s| s.get(i)).and_then(|e| self.poly(e));
-        if let Some(z) = threads.as_ref().and_then(|p| b.sub(p)) {
-            known.assume_zero(z, why());
-        }
-        // The last thread of the last block: (G - 1 - block) * B >= 0, and B - 1 - thread >= 0 is known.
-        let room = g.sub(&blk).and_then(|p| p.offset(-1));
-        let mut room_by =
-            |by: &Poly| room.as_ref().and_then(|r| r.mul(by)).into_iter().for_each(|p| known.assume_nonneg(p, why()));
-        room_by(&b);
+    fn axis_rules(&self, i: usize, axis: Axis, ranges: &mut Vec<(Atom, Interval)>, rules: &mut Vec<Poly>) {
+        let (g, b) = (Poly::atom(Atom::GridDim(axis)), Poly::atom(Atom::BlockDim(axis)));
+        let (blk, t) = (Poly::atom(Atom::Block(axis)), Poly::atom(Atom::Thread(axis)));
+        let at = |s: &Option<[Expr; 3]>| s.as_ref().and_then(|s| s.get(i)).cloned();
+        let threads = at(&self.block).and_then(|e| self.poly(&e));
+        let mut add = |p: Option<Poly>| rules.extend(p.filter(|p| !p.is_zero()));
         if let Some(c) = &threads {
-            room_by(c);
+            if let Some(v) = c.as_constant() {
+                ranges.push((Atom::BlockDim(axis), Interval::point(v)));
+            }
+            add(b.sub(c));
+            add(c.sub(&b));
+            add(c.sub(&t).and_then(|p| p.offset(-1)));
         }
-        let room = threads.as_ref().and_then(|c| c.sub(&t)).and_then(|p| p.offset(-1));
-        room.into_iter().for_each(|p| known.assume_nonneg(p, why()));
-        let Some(e) = self.grid.as_ref().and_then(|s| s.get(i)) else { return };
-        if let Some(z) = self.poly(e).and_then(|p| g.sub(&p)) {
-            known.assume_zero(z, why());
+        add(b.sub(&t).and_then(|p| p.offset(-1)));
+        // The last block: (G - 1 - block) * B >= 0 for every way in which B is written.
+        let room = g.sub(&blk).and_then(|p| p.offset(-1));
+        add(room.clone());
+        add(room.as_ref().and_then(|r| r.mul(&b)));
+        let Some(grid) = at(&self.grid) else { return };
+        let blocks = self.poly(&grid);
+        if let Some(p) = &blocks {
+            if let Some(v) = p.as_constant() {
+                ranges.push((Atom::GridDim(axis), Interval::point(v)));
+                ranges.push((Atom::Block(axis), Interval::new(0, v - 1)));
+            }
+            add(p.sub(&g));
+        }
+        // Blocks times threads, each written out or by its register.
+        if let (Some(p), Some(c)) = (&blocks, &threads) {
+            let written = p.mul(c);
+            for half in [g.mul(&b), g.mul(c), p.mul(&b)].into_iter().flatten() {
+                add(written.as_ref().and_then(|w| w.sub(&half)));
+            }
         }
         // G = ceil(E / k) or floor(E / k): products with k say it without a quotient.
-        let Expr::Binary(op @ (Op::Div | Op::CeilDiv), num, den) = e else { return };
+        let Expr::Binary(op @ (Op::Div | Op::CeilDiv), num, den) = &grid else { return };
         let (Some(num), Some(den)) = (self.poly(num), self.poly(den)) else { return };
         let mut factors = vec![den.clone()];
         if threads.as_ref() == Some(&den) {
@@ -128,8 +154,7 @@ impl Setting<'_, '_> {
         for k in factors {
             let Some(total) = g.mul(&k) else { continue };
             let less = if *op == Op::CeilDiv && !divides { k.offset(-1) } else { Some(Poly::zero()) };
-            let above = less.and_then(|l| num.add(&l)).and_then(|p| p.sub(&total));
-            above.into_iter().for_each(|p| known.assume_nonneg(p, why()));
+            add(less.and_then(|l| num.add(&l)).and_then(|p| p.sub(&total)));
         }
     }
 
@@ -174,15 +199,15 @@ impl Setting<'_, '_> {
         }
     }
 
-    fn accesses_of(&self, v: VarId) -> impl Iterator<Item = (Span, &crate::facts::AccessState)> {
+    fn accesses_of(&self, v: VarId) -> impl Iterator<Item = (AccessId, Span, &AccessState)> {
         let f = self.facts.function;
-        let states =
-            self.facts.walked.accesses.iter().filter(move |(_, s)| s.pointer.as_ref().is_some_and(|p| p.root == v));
-        states.filter_map(move |(id, s)| Some((f.expr(f.accesses.get(id.0 as usize)?.expr).span, s)))
+        let states = self.facts.walked.accesses.iter();
+        let own = states.filter(move |(_, s)| s.pointer.as_ref().is_some_and(|p| p.root == v));
+        own.filter_map(move |(id, s)| Some((*id, f.expr(f.accesses.get(id.0 as usize)?.expr).span, s)))
     }
 
     fn inside_of(&self, v: VarId, size: &Poly) -> Result<(), (Span, String)> {
-        for (span, state) in self.accesses_of(v) {
+        for (id, span, state) in self.accesses_of(v) {
             let Some(p) = &state.pointer else { continue };
             let name = &self.facts.function.var(v).name;
             if p.modular {
@@ -190,8 +215,8 @@ impl Setting<'_, '_> {
             }
             let Some(bytes) = state.bytes else { return Err((span, "an access of unknown size".into())) };
             let end = size.sub(&p.offset).and_then(|r| r.offset(-i128::from(bytes)));
-            let holds = |goal: Option<Poly>| goal.is_some_and(|g| self.proves(&state.place.known, &g));
-            if !holds(Some(p.offset.clone())) || !holds(end) {
+            let holds = |goal: Option<Poly>| goal.is_some_and(|g| self.proves(id, &state.place.known, &g));
+            if !holds(end) || !holds(Some(p.offset.clone())) {
                 let shown = self.facts.render(&p.offset);
                 return Err((span, format!("`{name}` at byte {shown} could not be shown to be inside")));
             }
@@ -199,44 +224,20 @@ impl Setting<'_, '_> {
         Ok(())
     }
 
-    fn proves(&self, at: &Known, goal: &Poly) -> bool {
-        let mut known = at.clone();
-        self.assume(&mut known);
-        if known.prove_nonneg(goal).is_some() {
-            return true;
+    fn prover(&self, id: AccessId, at: &Known) -> Rc<Prover> {
+        if let Some(p) = self.prepared.borrow().get(&id) {
+            return p.clone();
         }
-        // Inequalities on threads, blocks and iterations, times the sizes that multiply them in the goal.
-        let moving = |a: &Atom| {
-            matches!(a, Atom::Thread(_) | Atom::Block(_) | Atom::Iter(_) | Atom::Version(..) | Atom::Opaque(_))
-        };
-        let mut multipliers: BTreeSet<Poly> = BTreeSet::new();
-        for (product, _) in goal.terms() {
-            if product.len() < 2 {
-                continue;
-            }
-            for keep in 1..=2 {
-                let fixed: Vec<&Atom> = product
-                    .iter()
-                    .filter(|a| !moving(a) && !matches!(a, Atom::BlockDim(_) | Atom::GridDim(_)))
-                    .collect();
-                if fixed.len() >= keep {
-                    let times = fixed.iter().take(if keep == 1 { 1 } else { fixed.len() });
-                    let p = times.fold(Some(Poly::constant(1)), |p, a| p?.mul(&Poly::atom((*a).clone())));
-                    multipliers.extend(p);
-                }
-                if let (1, Some(last)) = (keep, fixed.last()) {
-                    multipliers.insert(Poly::atom((*last).clone()));
-                }
-            }
-        }
-        let relevant: Vec<Poly> =
-            known.inequalities().filter(|p| p.atoms().iter().any(moving)).take(24).cloned().collect();
-        for m in multipliers.iter().take(4) {
-            for p in &relevant {
-                p.mul(m).into_iter().for_each(|q| known.assume_nonneg(q, Because::nothing()));
-            }
-        }
-        known.prove_nonneg(goal).is_some()
+        let (ranges, rules) = self.rules();
+        let made = Rc::new(Prover::new(at, &ranges, &rules));
+        self.prepared.borrow_mut().insert(id, made.clone());
+        made
+    }
+
+    fn proves(&self, id: AccessId, at: &Known, goal: &Poly) -> bool {
+        let Some(left) = self.budget.get().checked_sub(1) else { return false };
+        self.budget.set(left);
+        self.prover(id, at).nonneg(goal)
     }
 
     /// The smallest of some sizes, in elements of the access, that holds every access through the parameter.
@@ -256,11 +257,10 @@ impl Setting<'_, '_> {
 
     fn candidates(&self, v: VarId, width: u32) -> Vec<Expr> {
         let mut constants = BTreeSet::new();
-        for (_, state) in self.accesses_of(v) {
-            let mut known = (*state.place.known).clone();
-            self.assume(&mut known);
+        for (id, _, state) in self.accesses_of(v) {
+            let known = self.prover(id, &state.place.known);
             let Some(p) = &state.pointer else { continue };
-            if let Some(hi) = known.range(&p.offset).0.hi.and_then(|h| i64::try_from(h).ok()).filter(|h| *h < 1 << 24) {
+            if let Some(hi) = known.most(&p.offset).and_then(|h| i64::try_from(h).ok()).filter(|h| *h < 1 << 24) {
                 constants.insert((hi + i64::from(state.bytes.unwrap_or(width))) / i64::from(width));
             }
         }

@@ -345,9 +345,14 @@ impl<'a> Host<'a> {
         let symbolic = value.as_int();
         let known = symbolic.as_ref().and_then(|e| self.sampled(e));
         if let (Some(e), Some(v)) = (&symbolic, known) {
-            // A size for which the program gives up does not decide what it does otherwise.
+            // A size for which the program gives up, or goes the same way, does not decide what it does otherwise.
             let other = if v != 0 { otherwise } else { Some(then) };
-            if other.is_some_and(|b| !leaves(frame.f, b)) || v != 0 && !leaves(frame.f, then) {
+            let changes = |b: &Block| self.matters(frame, b) || assigns(frame.f, b);
+            let decides = match other {
+                Some(b) => !leaves(frame.f, b) && changes(b),
+                None => changes(then),
+            };
+            if decides {
                 self.decided.extend(e.names().into_iter().map(str::to_owned));
             }
         }
@@ -460,7 +465,7 @@ impl<'a> Host<'a> {
         let most = match trips {
             Some(n) if n <= MAX_TRIPS => n,
             Some(n) => {
-                self.cut = Some(format!("the loop launches {} times; the first {FIRST_TRIPS} stand for it", say(n)));
+                self.cut = Some(format!("the loop around it runs {} times", say(n)));
                 FIRST_TRIPS
             }
             None => {
@@ -606,6 +611,17 @@ fn is_counter(f: &Function, v: VarId) -> bool {
     f.exprs.iter().any(|e| match &e.kind {
         ExprKind::Increment { target, .. } | ExprKind::Assign { op: Some(_), target, .. } => {
             matches!(f.kind_of(*target), ExprKind::Var(w) if *w == v)
+        }
+        _ => false,
+    })
+}
+
+/// Whether the block writes a variable.
+fn assigns(f: &Function, block: &Block) -> bool {
+    let all = query::stmts_in(f, block).into_iter().flat_map(|s| query::roots_of(f.stmt(s))).flat_map(|e| f.walk(e));
+    all.into_iter().any(|e| match f.kind_of(e) {
+        ExprKind::Assign { target, .. } | ExprKind::Increment { target, .. } => {
+            query::written_var(f, *target).is_some()
         }
         _ => false,
     })

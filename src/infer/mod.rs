@@ -14,6 +14,7 @@ mod host;
 mod kernels;
 mod macros;
 mod propose;
+mod prover;
 mod usage;
 mod value;
 

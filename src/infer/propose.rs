@@ -58,6 +58,8 @@ pub fn plan(kernels: &Kernels, r: FunctionRef) -> Option<Plan> {
         ints: ints.clone(),
         sizes: BTreeMap::new(),
         multiple,
+        prepared: Default::default(),
+        budget: std::cell::Cell::new(super::extent::BUDGET),
     };
     let tile = block.iter().filter_map(Expr::constant).max().unwrap_or(1).max(1);
     let mut multiple = 1;

@@ -143,6 +143,11 @@ pub fn divide(a: Expr, b: Expr) -> Expr {
             _ => {}
         }
     }
+    if let (Expr::Binary(Op::Div, inner, c), Some(k)) = (&a, b.constant())
+        && let Some(total) = c.constant().filter(|c| *c > 0 && k > 0).and_then(|c| c.checked_mul(k))
+    {
+        return divide((**inner).clone(), Expr::Int(total));
+    }
     let less_one = Expr::binary(Op::Sub, b.clone(), Expr::Int(1)).folded();
     if let Expr::Binary(Op::Add, x, y) = &a {
         match (**x == less_one, **y == less_one) {
