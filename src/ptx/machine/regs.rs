@@ -57,23 +57,67 @@ pub(crate) fn compare<A: Copy>(a: &[A; 32], b: &[A; 32], f: impl Fn(A, A) -> boo
     mask
 }
 
+/// Lane numbers, for sequences.
+const LANES: Row = {
+    let mut lanes = [0; 32];
+    let mut lane = 0;
+    while lane < 32 {
+        lanes[lane] = lane as u32;
+        lane += 1;
+    }
+    lanes
+};
+
 /// Whether lane `n` holds `first + n * stride`.
 #[inline(always)]
 pub(crate) fn is_sequence(a: &WideRow, stride: u64) -> bool {
-    let mut difference = 0;
-    for (lane, value) in a.iter().enumerate() {
-        difference |= value ^ (a[0].wrapping_add(stride * lane as u64));
+    let mut difference = [0u64; 4];
+    for chunk in 0..8 {
+        for lane in 0..4 {
+            let n = 4 * chunk + lane;
+            difference[lane] |= a[n] ^ a[0].wrapping_add(stride.wrapping_mul(n as u64));
+        }
     }
-    difference == 0
+    difference[0] | difference[1] | difference[2] | difference[3] == 0
 }
 
 #[inline(always)]
 pub(crate) fn is_sequence32(a: &Row, stride: u32) -> bool {
-    let mut difference = 0;
-    for (lane, value) in a.iter().enumerate() {
-        difference |= value ^ (a[0].wrapping_add(stride * lane as u32));
+    let mut difference = [0u32; 8];
+    for chunk in 0..4 {
+        for lane in 0..8 {
+            let n = 8 * chunk + lane;
+            difference[lane] |= a[n] ^ a[0].wrapping_add(stride.wrapping_mul(LANES[n]));
+        }
     }
-    difference == 0
+    difference.iter().fold(0, |all, d| all | d) == 0
+}
+
+/// Whether the 16 lanes from `start` on hold `first + n * stride`.
+#[inline(always)]
+pub(crate) fn is_half_sequence(a: &Row, start: usize, stride: u32) -> bool {
+    let mut difference = [0u32; 8];
+    for chunk in 0..2 {
+        for lane in 0..8 {
+            let n = 8 * chunk + lane;
+            difference[lane] |= a[start + n] ^ a[start].wrapping_add(stride.wrapping_mul(LANES[n]));
+        }
+    }
+    difference.iter().fold(0, |all, d| all | d) == 0
+}
+
+/// The greatest value, and the union of all bits.
+#[inline(always)]
+pub(crate) fn greatest_and_bits(a: &Row) -> (u32, u32) {
+    let (mut most, mut bits) = ([0u32; 8], [0u32; 8]);
+    for chunk in 0..4 {
+        for lane in 0..8 {
+            let value = a[8 * chunk + lane];
+            most[lane] = if value > most[lane] { value } else { most[lane] };
+            bits[lane] |= value;
+        }
+    }
+    (most.iter().fold(0, |m, v| m.max(*v)), bits.iter().fold(0, |m, v| m | v))
 }
 
 /// The lanes of a mask, lowest first.

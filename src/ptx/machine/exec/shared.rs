@@ -58,13 +58,23 @@ pub(crate) fn load_at<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: 
                 return;
             }
         } else if i.m & STRONG == 0 && all_inside(at, ctx.shared_bytes) {
-            let mut out = [0; 32];
-            for (out, at) in out.iter_mut().zip(at) {
-                *out = ctx.shared.get(*at as usize / 4).copied().unwrap_or(0);
+            let halves = [half_pattern(at, 0), half_pattern(at, 16)];
+            let out = &mut w.r[usize::from(i.d)];
+            for (n, half) in halves.into_iter().enumerate() {
+                let to = &mut out[16 * n..16 * n + 16];
+                let first = at[16 * n] as usize / 4;
+                match (half, ctx.shared.get(first..first + 16)) {
+                    (Half::Row, Some(words)) => to.copy_from_slice(words),
+                    (Half::Broadcast, _) => to.fill(ctx.shared.get(first).copied().unwrap_or(0)),
+                    _ => {
+                        for (to, at) in to.iter_mut().zip(&at[16 * n..]) {
+                            *to = ctx.shared.get(*at as usize / 4).copied().unwrap_or(0);
+                        }
+                    }
+                }
             }
-            w.r[usize::from(i.d)] = out;
             if C::COUNT || C::CHECK {
-                examine::<C>(ctx, w.index, pc, at);
+                examine::<C>(ctx, w.index, pc, at, halves);
             }
             return;
         }
@@ -75,12 +85,8 @@ pub(crate) fn load_at<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: 
 /// Whether 4-byte words at all offsets are aligned and inside.
 #[inline(always)]
 fn all_inside(at: &Row, bytes: u32) -> bool {
-    let (mut low, mut greatest) = (0, 0);
-    for at in at {
-        low |= at & 3;
-        greatest = greatest.max(*at);
-    }
-    low == 0 && greatest < bytes && greatest + 4 <= bytes
+    let (greatest, bits) = greatest_and_bits(at);
+    bits & 3 == 0 && greatest < bytes && greatest + 4 <= bytes
 }
 
 /// What each half warp does: one word for all, or words side by side.
@@ -93,14 +99,9 @@ enum Half {
 
 #[inline(always)]
 fn half_pattern(at: &Row, start: usize) -> Half {
-    let (mut same, mut row) = (0, 0);
-    for lane in 0..16 {
-        same |= at[start + lane] ^ at[start];
-        row |= at[start + lane] ^ (at[start].wrapping_add(4 * lane as u32));
-    }
-    if same == 0 {
+    if is_half_sequence(at, start, 0) {
         Half::Broadcast
-    } else if row == 0 {
+    } else if is_half_sequence(at, start, 4) {
         Half::Row
     } else {
         Half::Other
@@ -109,8 +110,7 @@ fn half_pattern(at: &Row, start: usize) -> Half {
 
 /// Counts and checks a full warp's read of words that are not one row.
 #[inline(always)]
-fn examine<C: Config>(ctx: &mut Context, warp: u32, pc: u32, at: &Row) {
-    let halves = [half_pattern(at, 0), half_pattern(at, 16)];
+fn examine<C: Config>(ctx: &mut Context, warp: u32, pc: u32, at: &Row, halves: [Half; 2]) {
     if C::COUNT {
         // Two words for two halves, or the same row twice.
         let bank = |a: u32, b: u32| 1 + u64::from(a != b && a / 4 % 32 == b / 4 % 32);
