@@ -33,6 +33,7 @@ pub mod contract;
 pub mod diag;
 pub mod edit;
 pub mod facts;
+pub mod gate;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod infer;

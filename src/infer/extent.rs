@@ -37,7 +37,7 @@ impl Setting<'_, '_> {
     /// Where a dim stands in polynomials: a parameter that is the dim itself, or its name.
     fn dim(&self, name: &str) -> Poly {
         let own = self.ints.iter().find(|(_, e)| **e == Expr::name(name)).map(|(v, _)| Atom::Param(*v));
-        Poly::atom(own.unwrap_or_else(|| Atom::Name(format!("dim {name}"))))
+        Poly::atom(own.unwrap_or_else(|| Atom::Name(format!("dim {name}").into())))
     }
 
     fn poly(&self, e: &Expr) -> Option<Poly> {

@@ -27,7 +27,7 @@ impl<'a> Known<'a> {
     /// The facts under one launch, or under all where it is none of those in view.
     pub fn facts(&self, at: Option<(u32, u32)>) -> &Facts<'a> {
         let nth = at.and_then(|(unit, launch)| self.launches.iter().position(|l| *l == LaunchRef { unit, launch }));
-        nth.and_then(|n| self.analysis.visible.get(n)).unwrap_or(&self.analysis.general)
+        nth.and_then(|n| self.analysis.visible().nth(n)).unwrap_or(&self.analysis.general)
     }
 }
 

@@ -90,7 +90,7 @@ impl Prover {
 
 /// Whether the atom differs between threads or in time.
 pub fn moves(a: &Atom) -> bool {
-    matches!(a, Atom::Thread(_) | Atom::Block(_) | Atom::Iter(_) | Atom::Version(..) | Atom::Opaque(_))
+    matches!(a, Atom::Thread(_) | Atom::Block(_) | Atom::Iter(_) | Atom::Version(..) | Atom::Opaque(..))
 }
 
 /// Products of sizes that multiply something that moves in the goal: the first, the last, and all of each product.
