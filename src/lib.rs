@@ -43,6 +43,7 @@ pub mod pass;
 pub mod predicate;
 pub mod project;
 pub mod ptx;
+pub mod report;
 pub mod skill;
 pub mod source;
 pub mod syntax;

@@ -23,6 +23,7 @@ mod session;
 mod skills;
 mod summary;
 mod toolchain;
+mod verify;
 mod why;
 mod write;
 
@@ -50,6 +51,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Run an original and a candidate on equal inputs, and compare
+    Verify(verify::Args),
     /// Say which skills apply, which do not, and why
     Check(check::Args),
     /// Rewrite; shows a diff unless told to write
@@ -74,6 +77,9 @@ enum Command {
     Demo(demo::Args),
     /// Write completions for a shell
     Completions(completions::Args),
+    /// The compiler's child process
+    #[command(name = verify::WORKER, hide = true)]
+    CompileWorker,
 }
 
 pub fn main() -> ExitCode {
@@ -96,6 +102,8 @@ pub fn main() -> ExitCode {
 
 fn run(command: Command, global: &Global, printer: &mut Printer) -> Result<Exit, Failure> {
     match command {
+        Command::Verify(args) => verify::run(&args, global, printer),
+        Command::CompileWorker => verify::serve(),
         Command::Check(args) => check::run(&args, global, printer),
         Command::Apply(args) => apply::run(&args, global, printer),
         Command::Why(args) => why::run(&args, global, printer),
