@@ -19,6 +19,7 @@ mod new;
 mod options;
 mod output;
 mod printer;
+mod selftest;
 mod session;
 mod skills;
 mod summary;
@@ -77,6 +78,8 @@ enum Command {
     Demo(demo::Args),
     /// Write completions for a shell
     Completions(completions::Args),
+    /// The gate itself
+    Gate(selftest::Args),
     /// The compiler's child process
     #[command(name = verify::WORKER, hide = true)]
     CompileWorker,
@@ -103,6 +106,7 @@ pub fn main() -> ExitCode {
 fn run(command: Command, global: &Global, printer: &mut Printer) -> Result<Exit, Failure> {
     match command {
         Command::Verify(args) => verify::run(&args, global, printer),
+        Command::Gate(args) => selftest::run(&args, printer),
         Command::CompileWorker => verify::serve(),
         Command::Check(args) => check::run(&args, global, printer),
         Command::Apply(args) => apply::run(&args, global, printer),

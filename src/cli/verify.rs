@@ -48,7 +48,7 @@ pub struct Args {
 }
 
 /// How much is run, and from which contract.
-#[derive(ClapArgs)]
+#[derive(ClapArgs, Default)]
 pub struct Running {
     /// The contract, instead of the one beside the original
     #[arg(long, value_name = "FILE")]

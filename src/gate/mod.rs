@@ -20,6 +20,7 @@ pub mod finding;
 pub mod judge;
 pub mod pair;
 pub mod refine;
+pub mod selftest;
 pub mod shrink;
 pub mod side;
 pub mod verdict;
