@@ -60,11 +60,59 @@ impl<'a> Decoder<'a> {
         let base = m.base;
         if !matches!(
             base,
-            "add" | "sub" | "mul" | "mad" | "fma" | "div" | "rem" | "min" | "max" | "abs" | "neg" | "and" | "or"
-                | "xor" | "not" | "cnot" | "shl" | "shr" | "setp" | "set" | "selp" | "slct" | "sqrt" | "rcp"
-                | "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh" | "copysign" | "testp" | "sad" | "mul24"
-                | "mad24" | "bfe" | "bfi" | "bfind" | "brev" | "clz" | "popc" | "prmt" | "lop3" | "shf" | "dp4a"
-                | "dp2a" | "bmsk" | "szext" | "fns" | "addc" | "subc" | "madc" | "vabsdiff4"
+            "add"
+                | "sub"
+                | "mul"
+                | "mad"
+                | "fma"
+                | "div"
+                | "rem"
+                | "min"
+                | "max"
+                | "abs"
+                | "neg"
+                | "and"
+                | "or"
+                | "xor"
+                | "not"
+                | "cnot"
+                | "shl"
+                | "shr"
+                | "setp"
+                | "set"
+                | "selp"
+                | "slct"
+                | "sqrt"
+                | "rcp"
+                | "rsqrt"
+                | "sin"
+                | "cos"
+                | "lg2"
+                | "ex2"
+                | "tanh"
+                | "copysign"
+                | "testp"
+                | "sad"
+                | "mul24"
+                | "mad24"
+                | "bfe"
+                | "bfi"
+                | "bfind"
+                | "brev"
+                | "clz"
+                | "popc"
+                | "prmt"
+                | "lop3"
+                | "shf"
+                | "dp4a"
+                | "dp2a"
+                | "bmsk"
+                | "szext"
+                | "fns"
+                | "addc"
+                | "subc"
+                | "madc"
+                | "vabsdiff4"
         ) {
             return Ok(false);
         }
@@ -156,7 +204,13 @@ impl<'a> Decoder<'a> {
             ("sad", None, false) => I::Sad,
             ("bfe", None, false) => I::Bfe,
             ("bfi", None, false) => I::Bfi,
-            ("bfind", None, false) => if m.flag("shiftamt") { I::BfindShift } else { I::Bfind },
+            ("bfind", None, false) => {
+                if m.flag("shiftamt") {
+                    I::BfindShift
+                } else {
+                    I::Bfind
+                }
+            }
             ("brev", None, false) => I::Brev,
             ("clz", None, false) => I::Clz,
             ("popc", None, false) => I::Popc,

@@ -30,7 +30,17 @@ pub(crate) enum MbarrierOp {
 pub(crate) const MBARRIER_OPS: [MbarrierOp; 12] = {
     use MbarrierOp::*;
     [
-        Init, Inval, Arrive, ArriveDrop, ArriveExpectTx, TestWait, TryWait, TestParity, TryParity, Pending, ExpectTx,
+        Init,
+        Inval,
+        Arrive,
+        ArriveDrop,
+        ArriveExpectTx,
+        TestWait,
+        TryWait,
+        TestParity,
+        TryParity,
+        Pending,
+        ExpectTx,
         CompleteTx,
     ]
 };
@@ -115,7 +125,17 @@ impl<'a> Decoder<'a> {
     /// 5 has `b`, 6 the destination is wanted.
     fn mbarrier(&mut self, m: &mut Mods, i: &'a Instruction) -> Decoded<bool> {
         use MbarrierOp::*;
-        let name = m.one_of(&["init", "inval", "arrive", "arrive_drop", "test_wait", "try_wait", "pending_count", "expect_tx", "complete_tx"]);
+        let name = m.one_of(&[
+            "init",
+            "inval",
+            "arrive",
+            "arrive_drop",
+            "test_wait",
+            "try_wait",
+            "pending_count",
+            "expect_tx",
+            "complete_tx",
+        ]);
         let parity = m.flag("parity");
         let expect = m.flag("expect_tx");
         let no_complete = m.flag("noComplete");

@@ -125,26 +125,37 @@ impl<'a> Decoder<'a> {
     }
 
     /// Whether any instruction of the function reads a register: an atomic whose result nobody reads is a reduction.
-    fn is_read(&self, register: &Operand) -> bool {
+    fn is_read(&mut self, register: &Operand) -> bool {
         let Operand::Name(name) = register else { return true };
-        fn mentions(operand: &Operand, name: Symbol) -> bool {
-            match operand {
-                Operand::Name(n) | Operand::Not(n) | Operand::Negated(n) | Operand::Offset(n, _) => *n == name,
-                Operand::Address(n, _) => *n == Some(name),
-                Operand::Pair(a, b) => *a == name || *b == name,
-                Operand::Vector(list) | Operand::List(list) | Operand::Bracket(list) => {
-                    list.iter().any(|o| mentions(o, name))
+        if self.mentions.is_empty() {
+            self.mentions = vec![0; self.module.names.len()];
+            for statement in self.body {
+                if let Statement::Instruction(i) = statement {
+                    i.operands.iter().for_each(|o| mention(o, &mut self.mentions));
                 }
-                _ => false,
             }
         }
-        let function = self.current_body();
-        let mut places = 0;
-        for statement in function {
-            if let Statement::Instruction(i) = statement {
-                places += i.operands.iter().filter(|o| mentions(o, *name)).count();
-            }
+        self.mentions.get(name.0 as usize).is_none_or(|n| *n > 1)
+    }
+}
+
+/// Counts the names in an operand.
+fn mention(operand: &Operand, counts: &mut [u32]) {
+    let mut add = |name: Symbol| {
+        if let Some(count) = counts.get_mut(name.0 as usize) {
+            *count += 1;
         }
-        places > 1
+    };
+    match operand {
+        Operand::Name(n) | Operand::Not(n) | Operand::Negated(n) | Operand::Offset(n, _) => add(*n),
+        Operand::Address(Some(n), _) => add(*n),
+        Operand::Pair(a, b) => {
+            add(*a);
+            add(*b);
+        }
+        Operand::Vector(list) | Operand::List(list) | Operand::Bracket(list) => {
+            list.iter().for_each(|o| mention(o, counts));
+        }
+        _ => {}
     }
 }

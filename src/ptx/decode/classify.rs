@@ -34,8 +34,26 @@ impl Class {
     pub const ALL: [Class; 20] = {
         use Class::*;
         [
-            Integer, Float, Convert, Move, Special, Matrix, Branch, Synchronise, Exchange, GlobalLoad, GlobalStore,
-            SharedLoad, SharedStore, LocalLoad, LocalStore, Parameter, Generic, Atomic, AsyncCopy, Other,
+            Integer,
+            Float,
+            Convert,
+            Move,
+            Special,
+            Matrix,
+            Branch,
+            Synchronise,
+            Exchange,
+            GlobalLoad,
+            GlobalStore,
+            SharedLoad,
+            SharedStore,
+            LocalLoad,
+            LocalStore,
+            Parameter,
+            Generic,
+            Atomic,
+            AsyncCopy,
+            Other,
         ]
     };
 }
@@ -56,9 +74,9 @@ pub(super) fn classify(i: &Inst, program: &Program) -> (Class, u16) {
         Bra | BraIndexed | Ret | Exit | Trap | Call | CallIndirect => (Class::Branch, 0),
         Barrier | BarrierArrive | BarrierReduce | WarpSync | Fence | Mbarrier => (Class::Synchronise, 0),
         Shuffle | Vote | Match | Redux | Elect => (Class::Exchange, 0),
-        LdGlobal => (Class::GlobalLoad, 0),
+        LdGlobal | LdStrongGlobal => (Class::GlobalLoad, 0),
         StGlobal => (Class::GlobalStore, 0),
-        LdShared | Ldmatrix => (Class::SharedLoad, 0),
+        LdShared | LdStrongShared | Ldmatrix => (Class::SharedLoad, 0),
         StShared | Stmatrix => (Class::SharedStore, 0),
         LdLocal => (Class::LocalLoad, 0),
         StLocal => (Class::LocalStore, 0),
@@ -81,10 +99,18 @@ fn scalar(what: Scalar) -> (Class, u16) {
         HalfFma(_, _, packed) => (Class::Float, 2 + 2 * u16::from(packed)),
         DivF(_) | RcpF(_) | SqrtF(_) | Approx(..) | DivD(_) | RcpD(_) | SqrtD(_) | RcpApproxD | RsqrtApproxD(_)
         | HalfEx2(..) | HalfTanh(..) => (Class::Special, 1),
-        ExtremeF(_) | NegF(_) | AbsF(_) | CopysignF | ExtremeD(_) | NegD | AbsD | CopysignD | HalfNeg(..)
-        | HalfAbs(..) | HalfExtreme(..) | SlctF => (Class::Float, 0),
-        IntToInt { .. } | FloatToInt { .. } | IntToFloat { .. } | FloatToFloat { .. } | Integral { .. } | ToTf32(..)
-        | PackHalf { .. } | PackFp8 { .. } | PackFp8FromHalf { .. } | UnpackFp8 { .. } => (Class::Convert, 0),
+        ExtremeF(_) | NegF(_) | AbsF(_) | CopysignF | ExtremeD(_) | AbsD | CopysignD | HalfNeg(..) | HalfAbs(..)
+        | HalfExtreme(..) | SlctF => (Class::Float, 0),
+        IntToInt { .. }
+        | FloatToInt { .. }
+        | IntToFloat { .. }
+        | FloatToFloat { .. }
+        | Integral { .. }
+        | ToTf32(..)
+        | PackHalf { .. }
+        | PackFp8 { .. }
+        | PackFp8FromHalf { .. }
+        | UnpackFp8 { .. } => (Class::Convert, 0),
         _ => (Class::Integer, 0),
     }
 }

@@ -97,7 +97,8 @@ impl<'a> Decoder<'a> {
                     "and" => 1,
                     _ => 2,
                 };
-                inst.d = if ty == Type::Pred { self.dstp(self.operand(i, 0)?)? } else { self.dst32(self.operand(i, 0)?)? };
+                inst.d =
+                    if ty == Type::Pred { self.dstp(self.operand(i, 0)?)? } else { self.dst32(self.operand(i, 0)?)? };
                 let Some(predicate) = operands.last() else { return self.invalid("operands are missing") };
                 inst.c = self.srcp(predicate)?;
                 operands = &operands[1..operands.len() - 1];

@@ -69,14 +69,9 @@ impl<'a> Decoder<'a> {
                 }
                 match integral {
                     Some(rounding) => Scalar::Integral { format: to, rounding, ftz, saturate: sat },
-                    None => Scalar::FloatToFloat {
-                        from,
-                        to,
-                        rounding: Rounding::NearestEven,
-                        clamp,
-                        ftz,
-                        saturate: sat,
-                    },
+                    None => {
+                        Scalar::FloatToFloat { from, to, rounding: Rounding::NearestEven, clamp, ftz, saturate: sat }
+                    }
                 }
             }
             (Some(from), _, Some(to), _) if integral.is_none() => {
@@ -93,19 +88,34 @@ impl<'a> Decoder<'a> {
         inst.d = self.dst(&i.operands[0], d_type)?;
         inst.a = self.source_of_convert(&i.operands[1], from)?;
         let hot = match what {
-            Scalar::FloatToInt { from: F32, to, rounding: Rounding::Zero, ftz: false } if to.bits == 32 && to.signed => {
+            Scalar::FloatToInt { from: F32, to, rounding: Rounding::Zero, ftz: false }
+                if to.bits == 32 && to.signed =>
+            {
                 Some(Op::F32ToS32)
             }
-            Scalar::IntToFloat { from, to: F32, rounding: Rounding::NearestEven, saturate: false } if from.bits == 32 => {
+            Scalar::IntToFloat { from, to: F32, rounding: Rounding::NearestEven, saturate: false }
+                if from.bits == 32 =>
+            {
                 Some(if from.signed { Op::S32ToF32 } else { Op::U32ToF32 })
             }
             Scalar::FloatToFloat { from: F32, to: F64, saturate: false, ftz: false, .. } => Some(Op::F32ToF64),
-            Scalar::FloatToFloat { from: F64, to: F32, rounding: Rounding::NearestEven, saturate: false, ftz: false, .. } => {
-                Some(Op::F64ToF32)
-            }
+            Scalar::FloatToFloat {
+                from: F64,
+                to: F32,
+                rounding: Rounding::NearestEven,
+                saturate: false,
+                ftz: false,
+                ..
+            } => Some(Op::F64ToF32),
             Scalar::FloatToFloat { from: F16, to: F32, saturate: false, ftz: false, .. } => Some(Op::F16ToF32),
-            Scalar::FloatToFloat { from: F32, to: F16, rounding: Rounding::NearestEven, saturate: false, ftz: false, clamp } =>
-                (clamp == Clamp::default()).then_some(Op::F32ToF16),
+            Scalar::FloatToFloat {
+                from: F32,
+                to: F16,
+                rounding: Rounding::NearestEven,
+                saturate: false,
+                ftz: false,
+                clamp,
+            } => (clamp == Clamp::default()).then_some(Op::F32ToF16),
             _ => None,
         };
         match hot.filter(|_| d_type == to) {

@@ -99,7 +99,11 @@ impl<'a> Decoder<'a> {
             | flag(strong.is_some(), STRONG)
             | flag(matches!(strong, Some("acquire" | "release")), ORDERED)
             | flag(address.frame, FRAME);
-        inst.op = self.memory_op(store, space, address)?;
+        inst.op = match (self.memory_op(store, space, address)?, strong) {
+            (Op::LdGlobal, Some(_)) => Op::LdStrongGlobal,
+            (Op::LdShared, Some(_)) => Op::LdStrongShared,
+            (op, _) => op,
+        };
         if ty == Type::B128 || ty == Type::Pred {
             return self.unsupported(&format!("`{}` of 128 bits", m.base));
         }

@@ -52,7 +52,7 @@ pub(super) struct Decoder<'a> {
     own_file: Option<u32>,
     line_ids: HashMap<(String, u32), LineId>,
     location_lines: Vec<Option<LineId>>,
-    pub scope: Scope,
+    scope: Scope,
     constants32: HashMap<Value, u16>,
     constants64: HashMap<Value, u16>,
     /// Module function index to index in `program.functions`.
@@ -65,6 +65,8 @@ pub(super) struct Decoder<'a> {
     frame: u32,
     current: usize,
     body: &'a [Statement],
+    /// How often the function in hand names each symbol; made when it is first asked.
+    pub mentions: Vec<u32>,
     edges: Vec<(u32, u32)>,
     address_taken: bool,
     red_kinds: Vec<(u8, Type)>,
@@ -121,6 +123,7 @@ impl<'a> Decoder<'a> {
             frame: 0,
             current: 0,
             body: &[],
+            mentions: vec![],
             edges: vec![],
             address_taken: false,
             red_kinds: vec![],
@@ -155,8 +158,7 @@ impl<'a> Decoder<'a> {
         let next = self.program.functions.len() as u32;
         let index = *self.function_index.entry(module_index).or_insert(next);
         if index == next {
-            let name = self.module.name(self.module.functions[module_index].name).to_owned();
-            self.program.functions.push(FunctionInfo { name, ..FunctionInfo::default() });
+            self.program.functions.push(FunctionInfo::default());
             self.pending.push(module_index);
         }
         index
@@ -169,6 +171,7 @@ impl<'a> Decoder<'a> {
         self.in_kernel = function.is_entry;
         self.frame = 0;
         self.body = &function.body;
+        self.mentions.clear();
         self.scope.clear();
         self.location = None;
         self.line = function.line;
@@ -290,11 +293,6 @@ impl<'a> Decoder<'a> {
             self.location_lines[location as usize] = Some(id);
         }
         id
-    }
-
-    /// The statements of the function in hand.
-    fn current_body(&self) -> &'a [Statement] {
-        self.body
     }
 
     fn place(&self) -> (String, u32) {

@@ -80,7 +80,10 @@ impl<'a> Decoder<'a> {
                 self.push(inst)?;
                 return Ok(true);
             }
-            if matches!(text, "%clock" | "%clock_hi" | "%clock64" | "%globaltimer" | "%globaltimer_lo" | "%globaltimer_hi") {
+            if matches!(
+                text,
+                "%clock" | "%clock_hi" | "%clock64" | "%globaltimer" | "%globaltimer_lo" | "%globaltimer_hi"
+            ) {
                 let mut inst = Inst::new(Op::Clock);
                 inst.d = if wide { self.dst64(to)? } else { self.dst32(to)? };
                 inst.m = u32::from(wide) | u32::from(text.ends_with("hi")) << 1;
@@ -164,9 +167,7 @@ impl<'a> Decoder<'a> {
         let mut inst = Inst::new(Op::Mov64);
         inst.d = self.dst64(&i.operands[0])?;
         inst.a = match &i.operands[1] {
-            Operand::Name(name)
-                if space == "param" && self.register(*name)?.is_none() && self.in_kernel =>
-            {
+            Operand::Name(name) if space == "param" && self.register(*name)?.is_none() && self.in_kernel => {
                 let text = self.module.name(*name);
                 let Some(param) = self.program.params.iter().find(|p| p.name == text) else { return Ok(false) };
                 let offset = u64::from(param.offset);

@@ -1,7 +1,9 @@
 //! The compact form of a program: instructions of fixed size over register indices.
 
-use crate::ptx::scalar::{Comparison, Extreme, Format, Half, HalfMode, Integer, Mode, Property, Rounding, bits::Permute};
 use crate::ptx::scalar::convert::Clamp;
+use crate::ptx::scalar::{
+    Comparison, Extreme, Format, Half, HalfMode, Integer, Mode, Property, Rounding, bits::Permute,
+};
 
 /// What an instruction does. Hot operations have a variant of their own; all other arithmetic is `Scalar`, whose
 /// details stand in `Program::scalars`.
@@ -34,8 +36,6 @@ pub(crate) enum Op {
     ShrU32,
     ShrS32,
     Lop3,
-    ShfWrapLeft,
-    ShfWrapRight,
     Add64,
     Sub64,
     Mul64,
@@ -129,6 +129,9 @@ pub(crate) enum Op {
     Nanosleep,
     LdGlobal,
     LdShared,
+    /// Volatile, relaxed or acquire loads: they may poll.
+    LdStrongGlobal,
+    LdStrongShared,
     LdLocal,
     LdParam,
     LdGeneric,
@@ -271,7 +274,6 @@ pub(crate) enum Scalar {
     RcpD(Rounding),
     SqrtD(Rounding),
     ExtremeD(bool),
-    NegD,
     AbsD,
     CopysignD,
     RcpApproxD,
@@ -285,27 +287,75 @@ pub(crate) enum Scalar {
     HalfExtreme(Half, Extreme, bool),
     HalfEx2(Half, bool, bool),
     HalfTanh(Half, bool),
-    IntToInt { from: Integer, to: Integer, saturate: bool },
-    FloatToInt { from: Format, to: Integer, rounding: Rounding, ftz: bool },
-    IntToFloat { from: Integer, to: Format, rounding: Rounding, saturate: bool },
-    FloatToFloat { from: Format, to: Format, rounding: Rounding, clamp: Clamp, ftz: bool, saturate: bool },
-    Integral { format: Format, rounding: Rounding, ftz: bool, saturate: bool },
+    IntToInt {
+        from: Integer,
+        to: Integer,
+        saturate: bool,
+    },
+    FloatToInt {
+        from: Format,
+        to: Integer,
+        rounding: Rounding,
+        ftz: bool,
+    },
+    IntToFloat {
+        from: Integer,
+        to: Format,
+        rounding: Rounding,
+        saturate: bool,
+    },
+    FloatToFloat {
+        from: Format,
+        to: Format,
+        rounding: Rounding,
+        clamp: Clamp,
+        ftz: bool,
+        saturate: bool,
+    },
+    Integral {
+        format: Format,
+        rounding: Rounding,
+        ftz: bool,
+        saturate: bool,
+    },
     ToTf32(Rounding, Clamp),
     /// cvt.rn.f16x2.f32 d, a, b: `a` becomes the upper half.
-    PackHalf { to: Format, rounding: Rounding, clamp: Clamp },
-    PackFp8 { to: Format, relu: bool },
-    PackFp8FromHalf { to: Format, relu: bool },
-    UnpackFp8 { from: Format, relu: bool },
+    PackHalf {
+        to: Format,
+        rounding: Rounding,
+        clamp: Clamp,
+    },
+    PackFp8 {
+        to: Format,
+        relu: bool,
+    },
+    PackFp8FromHalf {
+        to: Format,
+        relu: bool,
+    },
+    UnpackFp8 {
+        from: Format,
+        relu: bool,
+    },
     Int(IntOp, Integer),
     Prmt(Permute),
-    Shf { left: bool, wrap: bool },
+    Shf {
+        left: bool,
+        wrap: bool,
+    },
     Dp4a(bool, bool),
     Dp2a(bool, bool, bool),
     Bmsk(bool),
-    Szext { signed: bool, wrap: bool },
+    Szext {
+        signed: bool,
+        wrap: bool,
+    },
     Fns,
     SlctF,
-    Vabsdiff4 { signed: [bool; 3], add: bool },
+    Vabsdiff4 {
+        signed: [bool; 3],
+        add: bool,
+    },
     /// Gives 1 or 0.
     Compare(Comparison, Compared),
     TestF(Property),

@@ -92,7 +92,14 @@ impl<'a> Decoder<'a> {
             "%lanemask_ge" => Special::MaskGe,
             "%dynamic_smem_size" => Special::DynamicShared,
             "%total_smem_size" => Special::TotalShared,
-            "%gridid" | "%cluster_ctarank" | "%smid" => Special::Zero,
+            // One multiprocessor runs everything; `%reserved_smem` is only passed to address arithmetic of the runtime.
+            "%gridid"
+            | "%cluster_ctarank"
+            | "%smid"
+            | "%warpgroupid"
+            | "%reserved_smem_offset_begin"
+            | "%reserved_smem_offset_end"
+            | "%reserved_smem_offset_cap" => Special::Zero,
             _ => return Ok(None),
         }))
     }
@@ -234,7 +241,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// `[reg + n]`, `[variable + n]`, `[n]` in a state space.
-    pub fn address(&mut self, operand: &Operand, space: Space) -> Decoded<Address> {
+    pub(super) fn address(&mut self, operand: &Operand, space: Space) -> Decoded<Address> {
         let Operand::Address(base, offset) = *operand else { return self.unsupported("this form of address") };
         let Ok(offset32) = i32::try_from(offset) else { return self.unsupported("an offset beyond 31 bits") };
         let mut address = Address { base: SINK, wide: true, offset: offset32, frame: false, param: false };
@@ -247,7 +254,7 @@ impl<'a> Decoder<'a> {
             Some(Reg::Word(register, 32)) => (address.base, address.wide) = (register, false),
             Some(_) => return self.invalid("the base of an address has 32 or 64 bits"),
             None => {
-                if let Some(Entry::Frame(at, _)) = self.scope.get(name) {
+                if let Some(Entry::Frame(at)) = self.scope.get(name) {
                     address.base = self.value64(Value::Bits(0))?;
                     address.frame = true;
                     address.offset = self.sum(offset, i64::from(at))?;

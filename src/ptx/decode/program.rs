@@ -68,7 +68,6 @@ pub(crate) struct StoredAddress {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FunctionInfo {
     pub entry: u32,
-    pub name: String,
     /// Bytes of local depot, parameters and call areas.
     pub frame: u32,
     /// (offset in frame, bytes) of formal parameters and of the results.

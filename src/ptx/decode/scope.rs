@@ -21,7 +21,7 @@ pub(crate) enum Reg {
 pub(super) enum Entry {
     Reg(Reg),
     /// Offset in the frame of the function (depot, parameters of calls), bytes.
-    Frame(u32, u32),
+    Frame(u32),
     Shared(u32),
 }
 

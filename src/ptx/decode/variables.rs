@@ -45,7 +45,7 @@ impl<'a> Decoder<'a> {
         let mut places = vec![];
         for variable in variables {
             let place = self.frame_space(variable)?;
-            self.scope.set(variable.name, Entry::Frame(place.0, place.1));
+            self.scope.set(variable.name, Entry::Frame(place.0));
             places.push(place);
         }
         Ok(places)
@@ -54,8 +54,8 @@ impl<'a> Decoder<'a> {
     pub(super) fn declare_local(&mut self, variable: &Variable) -> Decoded<()> {
         match variable.space {
             Space::Local | Space::Param => {
-                let (at, size) = self.frame_space(variable)?;
-                self.scope.set(variable.name, Entry::Frame(at, size));
+                let (at, _) = self.frame_space(variable)?;
+                self.scope.set(variable.name, Entry::Frame(at));
                 Ok(())
             }
             Space::Shared => {
@@ -165,7 +165,7 @@ impl<'a> Decoder<'a> {
     /// `mov d, variable` of a frame variable needs the frame base.
     pub(super) fn frame_offset(&self, name: Symbol) -> Option<u32> {
         match self.scope.get(name) {
-            Some(Entry::Frame(at, _)) => Some(at),
+            Some(Entry::Frame(at)) => Some(at),
             _ => None,
         }
     }

@@ -105,6 +105,7 @@ impl Resident {
     fn turn(&mut self, ctx: &mut Context, level: Level, instance: Instance, quantum: u64) -> Progress {
         let check = instance == Instance::Full;
         let start = ctx.fuel;
+        ctx.yields = 0;
         loop {
             let mut ran = false;
             for w in &mut self.warps {
@@ -127,7 +128,9 @@ impl Resident {
             if !ran && !self.unblock(ctx) {
                 return Progress::Halted;
             }
-            if start - ctx.fuel >= quantum {
+            // A block whose threads only poll waits for another block.
+            let polls = quantum != u64::MAX && ctx.yields > 4 * self.warps.len() as u32;
+            if polls || start - ctx.fuel >= quantum {
                 return Progress::Unfinished;
             }
         }

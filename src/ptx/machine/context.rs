@@ -89,6 +89,8 @@ pub(crate) struct Context<'a> {
     pub steps: u64,
     /// Polls since the block last made way.
     pub polls: u32,
+    /// Times that a group of the block made way.
+    pub yields: u32,
     pub halt: Option<Halt>,
 }
 

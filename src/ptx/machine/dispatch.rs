@@ -41,11 +41,13 @@ pub(crate) fn run(level: Level, instance: Instance, ctx: &mut Context, w: &mut W
     }
 }
 
+/// Old CPUs take the instance with all checks for plain runs too: one copy of the loop less to compile.
 fn base(instance: Instance, ctx: &mut Context, w: &mut Warp, turn: u32) -> bool {
     match instance {
-        Instance::Plain => run_warp::<Plain>(ctx, w, turn),
-        Instance::Full => run_warp::<Full>(ctx, w, turn),
         Instance::Altered => run_warp::<Altered>(ctx, w, turn),
+        #[cfg(not(target_arch = "x86_64"))]
+        Instance::Plain => run_warp::<Plain>(ctx, w, turn),
+        _ => run_warp::<Full>(ctx, w, turn),
     }
 }
 

@@ -38,8 +38,17 @@ impl Kind {
         use Kind::*;
         matches!(
             self,
-            OutOfBounds | Misaligned | Deadlock | EndlessLoop | StackOverflow | AssertionFailed | Trap | WriteToConstant
-                | BarrierMisuse | InvalidCall | InactiveLane
+            OutOfBounds
+                | Misaligned
+                | Deadlock
+                | EndlessLoop
+                | StackOverflow
+                | AssertionFailed
+                | Trap
+                | WriteToConstant
+                | BarrierMisuse
+                | InvalidCall
+                | InactiveLane
         )
     }
 }
@@ -77,7 +86,8 @@ impl Findings {
     /// Counts; `sample` is called for the first few.
     #[cold]
     pub fn add(&mut self, kind: Kind, line: LineId, count: u64, sample: impl FnOnce() -> Sample) {
-        let finding = self.table.entry((line, kind)).or_insert_with(|| Finding { kind, line, count: 0, samples: vec![] });
+        let finding =
+            self.table.entry((line, kind)).or_insert_with(|| Finding { kind, line, count: 0, samples: vec![] });
         finding.count += count;
         if finding.samples.len() < SAMPLES {
             finding.samples.push(sample());
@@ -87,7 +97,8 @@ impl Findings {
     /// Appends what later blocks found.
     pub fn merge(&mut self, later: Findings) {
         for (key, finding) in later.table {
-            let room = self.table.entry(key).or_insert_with(|| Finding { count: 0, samples: vec![], ..finding.clone() });
+            let room =
+                self.table.entry(key).or_insert_with(|| Finding { count: 0, samples: vec![], ..finding.clone() });
             room.count += finding.count;
             let free = SAMPLES.saturating_sub(room.samples.len());
             room.samples.extend(finding.samples.into_iter().take(free));

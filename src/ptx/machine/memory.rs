@@ -286,7 +286,10 @@ impl Memory {
                     None => self.symbol(&stored.name).and_then(|id| self.address(id).ok()),
                 };
                 let Some(value) = value else {
-                    return Err(PtxError::Launch(format!("`{}` names `{}`, which is not there", variable.name, stored.name)));
+                    return Err(PtxError::Launch(format!(
+                        "`{}` names `{}`, which is not there",
+                        variable.name, stored.name
+                    )));
                 };
                 let bytes = value.wrapping_add(stored.offset as u64).to_le_bytes();
                 self.get(id)?.store_bytes(stored.at as usize, &bytes[..usize::from(stored.width).min(8)]);

@@ -30,6 +30,12 @@ pub fn run(program: &Program, launch: &Launch, memory: &mut Memory, options: &Op
         _ => Instance::Altered,
     };
     let level = Level::detect();
+    // See `dispatch::base`.
+    let instance = if level == Level::Base && instance == Instance::Plain && cfg!(target_arch = "x86_64") {
+        Instance::Full
+    } else {
+        instance
+    };
     let job = Job { program, launch, options, shared, level, instance };
     let segment = memory.segment;
     let because = communicates(&job.context(memory, segment, false)).map(str::to_owned);
@@ -39,8 +45,7 @@ pub fn run(program: &Program, launch: &Launch, memory: &mut Memory, options: &Op
         Some(parts) => parts,
         None => vec![job.in_order(memory, 0..blocks, because.is_some())],
     };
-    let outcome = job.outcome(parts, memory, because);
-    outcome
+    job.outcome(parts, memory, because)
 }
 
 struct Job<'a> {
@@ -93,6 +98,7 @@ impl Job<'_> {
             fuel: 0,
             steps: 0,
             polls: 0,
+            yields: 0,
             halt: None,
         }
     }
@@ -165,7 +171,6 @@ impl Job<'_> {
     fn in_parallel(&self, memory: &mut Memory, blocks: u64, threads: u64) -> Option<Vec<Part>> {
         let before = memory.snapshot();
         let shared: &Memory = memory;
-        // Several ranges for each thread even out blocks of different length; their number must not depend on it.
         let ranges: Vec<_> = (0..threads).map(|n| blocks * n / threads..blocks * (n + 1) / threads).collect();
         let parts: Vec<Part> = match rayon::ThreadPoolBuilder::new().num_threads(threads as usize).build() {
             Ok(pool) => pool.install(|| ranges.into_par_iter().map(|r| self.in_order(shared, r, false)).collect()),
@@ -208,7 +213,9 @@ impl Job<'_> {
             return Err(PtxError::Limit(format!("more than {} bytes printed", self.options.limits.print_bytes)));
         }
         if exhausted {
-            notes.push("too many barriers to tell all accesses apart: races were looked for in the first part only".into());
+            notes.push(
+                "too many barriers to tell all accesses apart: races were looked for in the first part only".into(),
+            );
         }
         let counters = self.options.counters.then(|| {
             let mut counters = Counters::collect(self.program, &sites);

@@ -127,12 +127,43 @@ macro_rules! setp {
     ($w:ident, $i:ident, $m:ident, $file:ident, |$x:ident| $conv:expr, $unordered:expr) => {{
         let (ra, rb) = (&$w.$file[usize::from($i.a)], &$w.$file[usize::from($i.b)]);
         let value = match $i.m & 15 {
-            0 => compare(ra, rb, |l, r| { let $x = l; let l = $conv; let $x = r; l == $conv }),
-            1 => compare(ra, rb, |l, r| { let $x = l; let l = $conv; let $x = r; let r = $conv; l < r || l > r }),
-            2 => compare(ra, rb, |l, r| { let $x = l; let l = $conv; let $x = r; l < $conv }),
-            3 => compare(ra, rb, |l, r| { let $x = l; let l = $conv; let $x = r; l <= $conv }),
-            4 => compare(ra, rb, |l, r| { let $x = l; let l = $conv; let $x = r; l > $conv }),
-            5 => compare(ra, rb, |l, r| { let $x = l; let l = $conv; let $x = r; l >= $conv }),
+            0 => compare(ra, rb, |l, r| {
+                let $x = l;
+                let l = $conv;
+                let $x = r;
+                l == $conv
+            }),
+            1 => compare(ra, rb, |l, r| {
+                let $x = l;
+                let l = $conv;
+                let $x = r;
+                let r = $conv;
+                l < r || l > r
+            }),
+            2 => compare(ra, rb, |l, r| {
+                let $x = l;
+                let l = $conv;
+                let $x = r;
+                l < $conv
+            }),
+            3 => compare(ra, rb, |l, r| {
+                let $x = l;
+                let l = $conv;
+                let $x = r;
+                l <= $conv
+            }),
+            4 => compare(ra, rb, |l, r| {
+                let $x = l;
+                let l = $conv;
+                let $x = r;
+                l > $conv
+            }),
+            5 => compare(ra, rb, |l, r| {
+                let $x = l;
+                let l = $conv;
+                let $x = r;
+                l >= $conv
+            }),
             other => $unordered(other, ra, rb),
         };
         finish_setp($w, &$i, value, $m);
@@ -196,7 +227,9 @@ pub(crate) fn run_group<C: Config>(
         }
         *turn -= 1;
         let m = g.mask & predicate(&w.p, i.guard);
-        if C::COUNT && let Some(site) = ctx.sites.get_mut(pc as usize) {
+        if C::COUNT
+            && let Some(site) = ctx.sites.get_mut(pc as usize)
+        {
             site.executions += 1;
             site.lanes += u64::from(m.count_ones());
         }
@@ -262,8 +295,6 @@ pub(crate) fn run_group<C: Config>(
                     _ => lanes32!(w, i, m, |x, y, z| bits::lop3(x, y, z, table)),
                 }
             }
-            Op::ShfWrapLeft => lanes32!(w, i, m, |x, y, z| ((u64::from(y) << 32 | u64::from(x)) << (z & 31) >> 32) as u32),
-            Op::ShfWrapRight => lanes32!(w, i, m, |x, y, z| ((u64::from(y) << 32 | u64::from(x)) >> (z & 31)) as u32),
             Op::Add64 => lanes64!(w, i, m, |x, y| x.wrapping_add(y)),
             Op::Sub64 => lanes64!(w, i, m, |x, y| x.wrapping_sub(y)),
             Op::Mul64 => lanes64!(w, i, m, |x, y| x.wrapping_mul(y)),
@@ -407,6 +438,7 @@ pub(crate) fn run_group<C: Config>(
             Op::Exit => {
                 w.exited |= m;
                 g.mask &= !m;
+                put(&mut w.exit_store, &[g.last_store; 32], m);
                 if C::CHECK {
                     super::exec::barrier::exits(ctx, w, g, m);
                 }

@@ -84,6 +84,8 @@ pub(crate) struct Warp {
     pub r: Vec<Row>,
     pub q: Vec<WideRow>,
     pub p: Vec<u32>,
+    /// f64 values beside the 32-bit registers; used in one mode only.
+    pub wide: Vec<[f64; 32]>,
     /// What registers hold when a block begins.
     pub first_r: Vec<Row>,
     pub first_q: Vec<WideRow>,
@@ -94,6 +96,8 @@ pub(crate) struct Warp {
     /// Lanes that exist.
     pub exists: u32,
     pub clock: u64,
+    /// By lane: where it last stored before it exited.
+    pub exit_store: Row,
     pub copies: super::exec::async_copy::Copies,
 }
 
@@ -104,6 +108,7 @@ impl Warp {
             r: vec![[0; 32]; usize::from(program.r)],
             q: vec![[0; 32]; usize::from(program.q)],
             p: vec![0; usize::from(program.p)],
+            wide: vec![],
             first_r: vec![[0; 32]; usize::from(program.r)],
             first_q: vec![[0; 32]; usize::from(program.q)],
             local: vec![],
@@ -111,6 +116,7 @@ impl Warp {
             exited: 0,
             exists: 0,
             clock: 0,
+            exit_store: [0; 32],
             copies: Default::default(),
         }
     }
@@ -125,7 +131,9 @@ impl Warp {
         self.local.resize(frame as usize / 4, [0; 32]);
         self.exists = if lanes >= 32 { u32::MAX } else { (1 << lanes) - 1 };
         self.exited = !self.exists;
+        self.wide.clear();
         self.groups.clear();
+        self.exit_store = [0; 32];
         self.copies.clear();
         self.groups.push(Group {
             pc: 0,

@@ -2,10 +2,10 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::addresses;
 use super::generic::{Where, place};
 use super::global::{Access, locate, touch};
 use super::shared::{inside, narrow, read_shared, write_shared};
-use super::addresses;
 use crate::ptx::decode::atomic::{ATOMIC_OPS, ATOMIC_TYPES, AtomicOp, AtomicType};
 use crate::ptx::decode::op::Inst;
 use crate::ptx::machine::SHARED_WINDOW;
@@ -41,17 +41,47 @@ pub(crate) fn combine(op: AtomicOp, ty: AtomicType, size: u32, old: u64, b: u64,
             u64::from(pairwise2(old as u32, b as u32, |x, y| half.extreme(x, y, how)))
         }
         (O::Add, _) => old.wrapping_add(b),
-        (O::Min, T::Signed) => if signed(b) < signed(old) { b } else { old },
-        (O::Max, T::Signed) => if signed(b) > signed(old) { b } else { old },
+        (O::Min, T::Signed) => {
+            if signed(b) < signed(old) {
+                b
+            } else {
+                old
+            }
+        }
+        (O::Max, T::Signed) => {
+            if signed(b) > signed(old) {
+                b
+            } else {
+                old
+            }
+        }
         (O::Min, _) => old.min(b),
         (O::Max, _) => old.max(b),
-        (O::Inc, _) => if old >= b { 0 } else { old + 1 },
-        (O::Dec, _) => if old == 0 || old > b { b } else { old - 1 },
+        (O::Inc, _) => {
+            if old >= b {
+                0
+            } else {
+                old + 1
+            }
+        }
+        (O::Dec, _) => {
+            if old == 0 || old > b {
+                b
+            } else {
+                old - 1
+            }
+        }
         (O::And, _) => old & b,
         (O::Or, _) => old | b,
         (O::Xor, _) => old ^ b,
         (O::Exch, _) => b,
-        (O::Cas, _) => if old == b { c } else { old },
+        (O::Cas, _) => {
+            if old == b {
+                c
+            } else {
+                old
+            }
+        }
     }
 }
 

@@ -56,7 +56,8 @@ pub(crate) fn exits(ctx: &mut Context, w: &Warp, g: &Group, m: u32) {
         }
         let barrier = &ctx.barriers[id];
         let waits = barrier.arrived.get(w.index as usize).copied().unwrap_or(0);
-        let around = barrier.suspects.iter().find(|s| s.1 == w.index && s.2 & m != 0 && g.last_store > s.0 && waits & m == 0);
+        let around =
+            barrier.suspects.iter().find(|s| s.1 == w.index && s.2 & m != 0 && g.last_store > s.0 && waits & m == 0);
         if let Some(&(pc, _, _)) = around
             && barrier.count == 0
         {
@@ -94,7 +95,10 @@ pub(crate) fn release(ctx: &mut Context, warps: &mut [Warp], check: bool) -> boo
             }
             let first = places.first().map_or(0, |p| p.0);
             let aligned = ctx.program.code.get(first as usize).is_none_or(|i| i.m & 8 == 0);
-            if check && aligned && let Some((pc, mask)) = places.iter().find(|p| p.0 != first) {
+            if check
+                && aligned
+                && let Some((pc, mask)) = places.iter().find(|p| p.0 != first)
+            {
                 let thread = 32 * w.index + mask.trailing_zeros();
                 ctx.report_many(Kind::DivergentBarrier, *pc, thread, u64::from(mask.count_ones()), None, || {
                     "threads of one warp wait at different barrier instructions".into()
@@ -103,8 +107,11 @@ pub(crate) fn release(ctx: &mut Context, warps: &mut [Warp], check: bool) -> boo
         }
         barrier.arrived.iter_mut().for_each(|a| *a = 0);
         barrier.suspects.clear();
-        ctx.barriers[usize::from(id)] =
-            super::super::context::Barrier { arrived: barrier.arrived, suspects: barrier.suspects, ..Default::default() };
+        ctx.barriers[usize::from(id)] = super::super::context::Barrier {
+            arrived: barrier.arrived,
+            suspects: barrier.suspects,
+            ..Default::default()
+        };
         if check {
             ctx.shadow.barrier();
         }

@@ -58,7 +58,9 @@ pub(super) fn indirect<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group
         Some((_, function)) if row[lane] >= FUNCTION_BASE => enter(ctx, w, g, i.m, *function, pc, same),
         _ => {
             let thread = 32 * w.index + lane as u32;
-            ctx.report(Kind::InvalidCall, pc, thread, Some(row[lane]), || "call of an address that is no function".into());
+            ctx.report(Kind::InvalidCall, pc, thread, Some(row[lane]), || {
+                "call of an address that is no function".into()
+            });
             super::leave(ctx, w, g, same)
         }
     }

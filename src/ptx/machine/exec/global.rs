@@ -416,7 +416,9 @@ pub(crate) fn check_atomic(ctx: &mut Context, a: &Allocation, offset: usize, acc
         match ctx.shadow.global_atomic(a, word, access.thread) {
             Verdict::Fine => continue,
             Verdict::Race => race(ctx, a, 4 * word, access, Kind::Race, "atomic after another thread's plain write"),
-            Verdict::RaceWithRead => race(ctx, a, 4 * word, access, Kind::Race, "atomic after another thread's plain read"),
+            Verdict::RaceWithRead => {
+                race(ctx, a, 4 * word, access, Kind::Race, "atomic after another thread's plain read")
+            }
         }
         break;
     }

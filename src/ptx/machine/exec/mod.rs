@@ -18,7 +18,7 @@ pub(crate) mod warp_ops;
 use super::context::{Config, Context};
 use super::findings::Kind;
 use super::regs::*;
-use super::step::{Next, Stop, finish_setp, predicate, put_predicate};
+use super::step::{Next, Stop, finish_setp, put_predicate};
 use super::warp::{Group, Warp};
 use crate::ptx::decode::op::{Inst, Op};
 
@@ -49,7 +49,6 @@ pub(crate) fn run<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group, i: 
                 put(&mut w.r[usize::from(d)], &map1(&row, |x: u64| (x >> (16 * n)) as u32 & 0xffff), m);
             }
         }
-        Op::ShfWrapLeft | Op::ShfWrapRight => {}
         Op::Clock => {
             // Steps of this worker's block stand for time: deterministic, and rising.
             let now = w.clock.wrapping_add(ctx.steps);
@@ -89,7 +88,9 @@ pub(crate) fn run<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group, i: 
         }
         Op::Barrier | Op::BarrierReduce | Op::BarrierArrive => return barrier::arrive::<C>(ctx, w, g, i, pc, m),
         Op::WarpSync => return warp_ops::warp_sync::<C>(ctx, w, g, i, m),
-        Op::Shuffle | Op::Vote | Op::Match | Op::Redux | Op::Elect => return warp_ops::exchange::<C>(ctx, w, g, i, pc, m),
+        Op::Shuffle | Op::Vote | Op::Match | Op::Redux | Op::Elect => {
+            return warp_ops::exchange::<C>(ctx, w, g, i, pc, m);
+        }
         Op::ActiveMask => put(&mut w.r[usize::from(i.d)], &[m; 32], m),
         Op::Fence => {
             if C::CHECK && i.m != 0 {
@@ -99,7 +100,18 @@ pub(crate) fn run<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group, i: 
         Op::Nanosleep => return poll(ctx, g, pc),
         Op::LdLocal => local::load(ctx, w, g, i, pc, m),
         Op::StLocal => local::store(ctx, w, g, i, pc, m),
-        Op::LdGeneric => generic::load::<C>(ctx, w, g, i, pc, m),
+        Op::LdGeneric => {
+            generic::load::<C>(ctx, w, g, i, pc, m);
+            return polled(ctx, g, pc);
+        }
+        Op::LdStrongGlobal => {
+            global::load::<C>(ctx, w, i, pc, m);
+            return polled(ctx, g, pc);
+        }
+        Op::LdStrongShared => {
+            shared::load::<C>(ctx, w, i, pc, m);
+            return polled(ctx, g, pc);
+        }
         Op::StGeneric => {
             g.last_store = pc;
             generic::store::<C>(ctx, w, g, i, pc, m);
@@ -108,9 +120,7 @@ pub(crate) fn run<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group, i: 
             g.last_store = pc;
             atomic::run::<C>(ctx, w, g, i, pc, m);
             ctx.polls += 1;
-            if ctx.polls > POLLS {
-                return poll(ctx, g, pc);
-            }
+            return polled(ctx, g, pc);
         }
         Op::CpAsync => async_copy::issue::<C>(ctx, w, i, pc, m),
         Op::CpAsyncCommit => w.copies.commit(m),
@@ -125,11 +135,16 @@ pub(crate) fn run<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group, i: 
 }
 
 /// Polls (strong loads, atomics, sleeps) after which others get a turn.
-pub(crate) const POLLS: u32 = 256;
+const POLLS: u32 = 64;
+
+fn polled(ctx: &mut Context, g: &mut Group, pc: u32) -> Next {
+    if ctx.polls > POLLS { poll(ctx, g, pc) } else { Next::Go }
+}
 
 /// Goes on behind the instruction, after others had a turn.
 pub(crate) fn poll(ctx: &mut Context, g: &mut Group, pc: u32) -> Next {
     ctx.polls = 0;
+    ctx.yields += 1;
     g.pc = pc + 1;
     g.state = super::warp::State::Yielded;
     Next::Stop(Stop::Blocked)
@@ -170,8 +185,4 @@ pub(crate) fn registers<'a>(ctx: &Context<'a>, i: &'a Inst, store: bool, count: 
         *to = *from;
     }
     list
-}
-
-pub(crate) fn guard_predicate(w: &Warp, index: u16) -> u32 {
-    predicate(&w.p, index)
 }

@@ -24,9 +24,8 @@ fn read(ctx: &Context, w: &Warp, address: u64, size: u32, lane: usize) -> Option
         Where::Local => read_local(w, address - LOCAL_WINDOW, size, lane),
         Where::Global => {
             let (allocation, offset) = ctx.memory.find(address, &mut 0)?;
-            (offset + u64::from(size) <= allocation.bytes).then(|| {
-                (0..size as usize).fold(0, |v, n| v | allocation.read(offset as usize + n, 1) << (8 * n))
-            })
+            (offset + u64::from(size) <= allocation.bytes)
+                .then(|| (0..size as usize).fold(0, |v, n| v | allocation.read(offset as usize + n, 1) << (8 * n)))
         }
         _ => None,
     }
@@ -145,10 +144,7 @@ struct Spec {
     precision: Option<usize>,
 }
 
-fn number(
-    chars: &mut std::iter::Peekable<std::str::Chars>,
-    next: &mut impl FnMut(u64) -> u64,
-) -> Option<usize> {
+fn number(chars: &mut std::iter::Peekable<std::str::Chars>, next: &mut impl FnMut(u64) -> u64) -> Option<usize> {
     if chars.next_if_eq(&'*').is_some() {
         return Some((next(4) as u32 as usize).min(LONGEST));
     }

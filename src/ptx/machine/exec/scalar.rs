@@ -100,7 +100,6 @@ pub(super) fn apply(what: Scalar, a: &WideRow, b: &WideRow, c: &WideRow) -> Wide
         Scalar::RcpD(r) => map1(a, |x| double::rcp(x, r)),
         Scalar::SqrtD(r) => map1(a, |x| double::sqrt(x, r)),
         Scalar::ExtremeD(max) => map2(a, b, |x, y| cmp::extreme_f64(x, y, max)),
-        Scalar::NegD => map1(a, double::neg),
         Scalar::AbsD => map1(a, double::abs),
         Scalar::CopysignD => map2(a, b, double::copysign),
         Scalar::RcpApproxD => map1(a, approx::rcp_f64),
@@ -122,7 +121,9 @@ pub(super) fn apply(what: Scalar, a: &WideRow, b: &WideRow, c: &WideRow) -> Wide
         Scalar::Bmsk(wrap) => single2(a, b, |x, y| bits::bmsk(x, y, wrap)),
         Scalar::Szext { signed, wrap } => single2(a, b, |x, y| bits::szext(x, y, signed, wrap)),
         Scalar::Fns => single3(a, b, c, bits::fns),
-        Scalar::Vabsdiff4 { signed, add: true } => single3(a, b, c, |x, y, z| integer::vabsdiff4_add(x, y, z, signed[1])),
+        Scalar::Vabsdiff4 { signed, add: true } => {
+            single3(a, b, c, |x, y, z| integer::vabsdiff4_add(x, y, z, signed[1]))
+        }
         Scalar::Vabsdiff4 { signed, add: false } => single3(a, b, c, |x, y, z| integer::vabsdiff4(x, y, z, signed)),
         Scalar::SlctF => map3(a, b, c, |x, y, z| if f32::from_bits(z as u32) >= 0.0 { x } else { y }),
         Scalar::Int(op, int) => integers(op, int, a, b, c),
@@ -158,9 +159,9 @@ fn convert_lanes(what: Scalar, a: &WideRow, b: &WideRow) -> WideRow {
     };
     match what {
         Scalar::IntToInt { from, to, saturate } => map1(a, |x| ci::integer_to_integer(x, from, to, saturate)),
-        Scalar::FloatToInt { from, to, rounding, ftz } => map1(a, |x| {
-            ci::float_to_integer(ci::widen(flushed(x, from, ftz), from), from == F64, to, rounding)
-        }),
+        Scalar::FloatToInt { from, to, rounding, ftz } => {
+            map1(a, |x| ci::float_to_integer(ci::widen(flushed(x, from, ftz), from), from == F64, to, rounding))
+        }
         Scalar::IntToFloat { from, to, rounding, saturate } => {
             map1(a, |x| clamped(ci::integer_to_float(x, from, to, rounding), to, false, saturate))
         }
@@ -226,8 +227,12 @@ fn integers(op: IntOp, int: Integer, a: &WideRow, b: &WideRow, c: &WideRow) -> W
         IntOp::Rem if narrow && int.bits == 32 => {
             single2(a, b, |x, y| if signed { integer::rem_s32(x, y) } else { integer::rem_u32(x, y) })
         }
-        IntOp::Div if !narrow => map2(a, b, |x, y| if signed { integer::div_s64(x, y) } else { integer::div_u64(x, y) }),
-        IntOp::Rem if !narrow => map2(a, b, |x, y| if signed { integer::rem_s64(x, y) } else { integer::rem_u64(x, y) }),
+        IntOp::Div if !narrow => {
+            map2(a, b, |x, y| if signed { integer::div_s64(x, y) } else { integer::div_u64(x, y) })
+        }
+        IntOp::Rem if !narrow => {
+            map2(a, b, |x, y| if signed { integer::rem_s64(x, y) } else { integer::rem_u64(x, y) })
+        }
         IntOp::Div => map2(a, b, |x, y| value(x).checked_div(value(y)).map_or(mask, |v| v as u64 & mask)),
         IntOp::Rem => map2(a, b, |x, y| value(x).checked_rem(value(y)).map_or(x, |v| v as u64 & mask)),
         IntOp::Min => map2(a, b, |x, y| if value(x) <= value(y) { x } else { y }),

@@ -92,6 +92,28 @@ fn report_missing(ctx: &mut Context, w: &Warp, pc: u32, missing: u32, need: u32)
     });
 }
 
+/// Brings the named lanes together at an instruction that all of them must execute. Some: the group has to wait.
+pub(super) fn meet<C: Config>(
+    ctx: &mut Context,
+    w: &mut Warp,
+    g: &mut Group,
+    need: u32,
+    pc: u32,
+    m: u32,
+) -> Option<Next> {
+    super::call::leave_others(w, g, m, pc + 1);
+    gather(w, g);
+    let missing = need & w.live() & !g.mask;
+    if missing != 0 && !g.forced {
+        return Some(wait(g, need, pc));
+    }
+    if missing != 0 {
+        report_missing(ctx, w, pc, missing, need);
+    }
+    g.forced = false;
+    None
+}
+
 /// shfl, vote, match, redux, elect.
 pub(super) fn exchange<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group, i: &Inst, pc: u32, m: u32) -> Next {
     let named = match i.op {
@@ -115,8 +137,11 @@ pub(super) fn exchange<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group
             return wait(g, need, pc);
         }
         let outside = g.mask & !need;
-        if g.forced || outside != 0 || need & w.exited & w.exists != 0 {
-            inactive::<C>(ctx, w, g, pc, need, missing);
+        // Lanes that stored behind this place and then exited went around it.
+        let gone = need & w.exited & w.exists;
+        let around = if gone != 0 { compare(&w.exit_store, &[pc; 32], |x, y| x > y) & gone } else { 0 };
+        if g.forced || outside != 0 || around != 0 {
+            inactive::<C>(ctx, w, g, pc, need, missing | around);
         }
         g.forced = false;
     }
@@ -139,7 +164,7 @@ pub(super) fn exchange<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group
 
 #[cold]
 fn inactive<C: Config>(ctx: &mut Context, w: &Warp, g: &Group, pc: u32, need: u32, missing: u32) {
-    if g.forced && missing != 0 {
+    if missing != 0 {
         report_missing(ctx, w, pc, missing, need);
     }
     let outside = g.mask & !need;
@@ -153,7 +178,7 @@ fn inactive<C: Config>(ctx: &mut Context, w: &Warp, g: &Group, pc: u32, need: u3
 
 fn shuffle<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, active: u32, need: u32) {
     let (a, b, c) = (w.r[usize::from(i.a)], w.r[usize::from(i.b)], w.r[usize::from(i.c)]);
-    let (mut out, mut valid, mut dead) = ([0; 32], 0u32, 0u32);
+    let (mut out, mut from_lane, mut valid, mut dead) = ([0; 32], [0u8; 32], 0u32, 0u32);
     for lane in 0..32u32 {
         let (distance, packed) = (b[lane as usize] & 31, c[lane as usize]);
         let (clamp, segment) = (packed & 31, packed >> 8 & 31);
@@ -172,6 +197,7 @@ fn shuffle<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, active
         };
         let from = if fits { from & 31 } else { lane };
         out[lane as usize] = a[from as usize];
+        from_lane[lane as usize] = from as u8;
         valid |= u32::from(fits) << lane;
         dead |= u32::from((active & need) >> from & 1 == 0) << lane;
     }
@@ -181,6 +207,11 @@ fn shuffle<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, active
         ctx.report_many(Kind::InactiveLane, pc, thread, u64::from(dead.count_ones()), None, || {
             "the thread reads from a lane that does not take part".into()
         });
+    }
+    if let Some(row) = w.wide.get(usize::from(i.a)) {
+        // The wider value travels with its bits; see `altered`.
+        let moved = from_lane.map(|lane| row[usize::from(lane) % 32]);
+        put(&mut w.wide[usize::from(i.d)], &moved, active);
     }
     put(&mut w.r[usize::from(i.d)], &out, active);
     put_predicate(&mut w.p, (i.m >> 16) as u16, valid, active);
@@ -222,8 +253,20 @@ fn redux(w: &mut Warp, i: &Inst, active: u32) {
     let values = lanes(active).map(|lane| row[lane]);
     let result = values.reduce(|x, y| match i.m & 7 {
         0 => x.wrapping_add(y),
-        1 => if key(y) < key(x) { y } else { x },
-        2 => if key(y) > key(x) { y } else { x },
+        1 => {
+            if key(y) < key(x) {
+                y
+            } else {
+                x
+            }
+        }
+        2 => {
+            if key(y) > key(x) {
+                y
+            } else {
+                x
+            }
+        }
         3 => x & y,
         4 => x | y,
         _ => x ^ y,
