@@ -79,7 +79,8 @@ pub fn verify_pair(original: &Side, candidate: &Side, settings: &Settings) -> Ou
     let original = Side { plan, ..original.clone() };
     let candidate = Side { plan: Plan { dims, ..candidate.plan.clone() }, ..candidate.clone() };
     let sampling = Sampling { seed: settings.seed, thorough: settings.thorough, max_bytes: settings.max_bytes };
-    let chosen = cells(&original.plan, &sampling);
+    let mut chosen = cells(&original.plan, &sampling);
+    chosen.cells.extend(at_the_sample(&chosen.cells));
     let runs: Vec<(Cell, Result<CellRun, String>)> = chosen
         .cells
         .par_iter()
@@ -114,6 +115,20 @@ pub fn verify_pair(original: &Side, candidate: &Side, settings: &Settings) -> Ou
         poison_pairs,
         cells: results,
     }
+}
+
+/// Every distribution that was only given to another size, at the contract's own sample: some sizes are too small for
+/// their contents to matter.
+fn at_the_sample(cells: &[Cell]) -> Vec<Cell> {
+    let Some(first) = cells.first() else { return vec![] };
+    let mut found: Vec<Cell> = vec![];
+    for c in cells {
+        let wanted = Cell { distribution: c.distribution, ..first.clone() };
+        if !cells.contains(&wanted) && !found.contains(&wanted) {
+            found.push(wanted);
+        }
+    }
+    found
 }
 
 /// Bounds are needed only where some output that may differ does so somewhere; then every cell has them, because a

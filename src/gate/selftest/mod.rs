@@ -52,7 +52,7 @@ pub const CASES: &[Case] = &[
     refused!("zeros", "add", [650], "writes zeros"),
     refused!("constant", "add", [650], "writes a constant"),
     refused!("copies_input", "add", [650], "copies an input"),
-    refused!("keeps_stale_output", "add", [651], "leaves what an earlier run wrote"),
+    refused!("keeps_stale_output", "add", [651, 656], "leaves what an earlier run wrote"),
     refused!("every_second_output", "add", [656], "writes half of the outputs"),
     refused!("drops_tail", "add", [656], "right only for whole blocks"),
     refused!("drops_tail_to_zero", "add", [650], "zeros in the last elements"),
@@ -105,6 +105,7 @@ pub const CASES: &[Case] = &[
     passed!("leaves_padding", "padded", "equal-bits", "padding that neither side writes"),
     passed!("paired_bf16", "scale_bf16", "equal-bits", "bf16 in pairs"),
     passed!("finished_copy", "stage", "equal-bits", "an asynchronous copy that is waited for"),
+    passed!("half_in_shared", "scale_half", "equal-bits", "half precision in shared memory, two elements to a word"),
     passed!("same_value_from_many", "flags", "equal-bits", "unordered writes of one value"),
 ];
 
