@@ -58,7 +58,8 @@ fn plans(original: &Side, candidate: &Side, cell: &Cell) -> Result<(ConcretePlan
     Ok((plan, other))
 }
 
-pub(super) fn how(settings: &Settings, steps: u64) -> How {
+/// How a cell is run: with all checks and counters.
+pub fn how(settings: &Settings, steps: u64) -> How {
     let limits = Limits { steps, block_steps: steps.saturating_add(1), ..Limits::default() };
     How { mode: Mode::Exact, checks: true, counters: true, lowered_inputs: false, limits, memory: settings.memory }
 }

@@ -19,6 +19,7 @@ pub mod execute;
 pub mod finding;
 pub mod judge;
 pub mod pair;
+pub mod peaks;
 pub mod refine;
 pub mod selftest;
 pub mod shrink;
