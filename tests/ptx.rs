@@ -218,7 +218,7 @@ fn what_is_not_modelled_is_refused_with_its_line() {
     ];
     for (body, words) in cases {
         match evaluate(body) {
-            Err(error @ PtxError::Unsupported { line: 5, .. }) => assert!(error.to_string().contains(words), "{error}"),
+            Err(error @ PtxError::Unsupported { line: 6, .. }) => assert!(error.to_string().contains(words), "{error}"),
             other => panic!("{body}: {other:?}"),
         }
     }

@@ -7,8 +7,10 @@ mod arithmetic;
 pub(crate) mod async_copy;
 pub(crate) mod atomic;
 pub(crate) mod classify;
+mod compare;
 mod control;
 mod convert;
+mod float;
 mod half;
 pub(crate) mod matrix;
 pub(crate) mod memory;
@@ -315,10 +317,7 @@ impl<'a> Decoder<'a> {
 
     fn finish(mut self) -> Decoded<Program> {
         self.decode_address_taken()?;
-        let count = self.program.functions.len();
-        for f in 0..count {
-            self.program.functions[f].recursive = self.reaches_itself(f as u32);
-        }
+        self.mark_recursive();
         let mut kinds = std::mem::take(&mut self.red_kinds);
         kinds.dedup();
         let first = kinds.first().copied();
@@ -350,24 +349,41 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    fn reaches_itself(&self, start: u32) -> bool {
-        let mut seen = vec![false; self.program.functions.len()];
-        let mut pending = vec![start];
-        while let Some(at) = pending.pop() {
-            for &(from, to) in &self.edges {
-                // An indirect call may reach any function.
-                let targets = if to == u32::MAX { 0..seen.len() as u32 } else { to..to + 1 };
-                for to in targets.filter(|_| from == at) {
-                    if to == start {
-                        return true;
-                    }
-                    if !std::mem::replace(&mut seen[to as usize], true) {
-                        pending.push(to);
+    /// Functions that may call themselves, directly or not. What lies between two cycles counts too; with an indirect
+    /// call, all do.
+    fn mark_recursive(&mut self) {
+        let count = self.program.functions.len();
+        if self.edges.iter().any(|e| e.1 == u32::MAX) {
+            self.program.functions.iter_mut().for_each(|f| f.recursive = true);
+            return;
+        }
+        let mut edges = std::mem::take(&mut self.edges);
+        edges.sort_unstable();
+        edges.dedup();
+        let mut removed = vec![false; count];
+        // Once along the calls and once against them: functions without calls to what is left are in no cycle.
+        for _ in 0..2 {
+            let mut calls = vec![0; count];
+            let mut callers: Vec<Vec<u32>> = vec![vec![]; count];
+            for &(from, to) in edges.iter().filter(|e| !removed[e.0 as usize] && !removed[e.1 as usize]) {
+                calls[from as usize] += 1;
+                callers[to as usize].push(from);
+            }
+            let mut leaves: Vec<u32> = (0..count as u32).filter(|f| calls[*f as usize] == 0).collect();
+            while let Some(leaf) = leaves.pop() {
+                removed[leaf as usize] = true;
+                for &caller in &callers[leaf as usize] {
+                    calls[caller as usize] -= 1;
+                    if calls[caller as usize] == 0 {
+                        leaves.push(caller);
                     }
                 }
             }
+            edges.iter_mut().for_each(|e| *e = (e.1, e.0));
         }
-        false
+        for (function, removed) in self.program.functions.iter_mut().zip(removed) {
+            function.recursive = !removed;
+        }
     }
 }
 

@@ -65,7 +65,7 @@ impl<'a> Decoder<'a> {
             if let Some(at) = self.frame_offset(*name) {
                 let offset = if let Operand::Offset(_, n) = from { *n } else { 0 };
                 let d = if wide { self.dst64(to)? } else { self.dst32(to)? };
-                self.frame_address(d, wide, i64::from(at) + offset)?;
+                self.frame_address(d, wide, i64::from(at).wrapping_add(offset))?;
                 return Ok(true);
             }
             let text = self.module.name(*name);

@@ -278,9 +278,9 @@ impl<'a> Decoder<'a> {
     }
 
     fn sum(&self, a: i64, b: i64) -> Decoded<i32> {
-        match i32::try_from(a + b) {
-            Ok(sum) => Ok(sum),
-            Err(_) => self.unsupported("an offset beyond 31 bits"),
+        match a.checked_add(b).and_then(|sum| i32::try_from(sum).ok()) {
+            Some(sum) => Ok(sum),
+            None => self.unsupported("an offset beyond 31 bits"),
         }
     }
 

@@ -101,7 +101,7 @@ impl<'a> Decoder<'a> {
     /// The value of `name + offset` as an address.
     pub(super) fn address_value(&mut self, name: Symbol, offset: i64) -> Decoded<Option<Value>> {
         if let Some(at) = self.shared_address(name)? {
-            return Ok(Some(Value::Bits((i64::from(at) + offset) as u64)));
+            return Ok(Some(Value::Bits(i64::from(at).wrapping_add(offset) as u64)));
         }
         if let Some(index) = self.variable(name)? {
             return Ok(Some(Value::Variable(index, offset)));
@@ -134,6 +134,9 @@ impl<'a> Decoder<'a> {
             bytes: vec![],
             addresses: vec![],
         };
+        if variable.ty == Type::B128 && !variable.initial.is_empty() {
+            return self.unsupported("an initialiser of 128-bit elements");
+        }
         let width = u64::from(variable.ty.bytes());
         for (n, initial) in variable.initial.iter().enumerate() {
             let at = n as u64 * width;

@@ -25,6 +25,16 @@ pub(crate) struct Saved {
     pub p: Vec<u32>,
 }
 
+/// Deep recursions must not be freed by recursion.
+impl Drop for Frame {
+    fn drop(&mut self) {
+        let mut next = self.parent.take();
+        while let Some(mut frame) = next.and_then(|f| Arc::try_unwrap(f).ok()) {
+            next = frame.parent.take();
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
     Ready,

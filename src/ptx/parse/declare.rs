@@ -231,7 +231,7 @@ impl<'a> Parser<'a> {
                 let symbol = self.symbol()?;
                 let mut offset = self.offset()?;
                 self.expect(b')')?;
-                offset += self.offset()?;
+                offset = offset.wrapping_add(self.offset()?);
                 Initial::Address { symbol, offset, generic: true }
             }
             Token::Word(word) => {
