@@ -33,6 +33,7 @@ pub mod contract;
 pub mod diag;
 pub mod edit;
 pub mod facts;
+pub mod gate;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod infer;
@@ -42,6 +43,7 @@ pub mod pass;
 pub mod predicate;
 pub mod project;
 pub mod ptx;
+pub mod report;
 pub mod skill;
 pub mod source;
 pub mod syntax;

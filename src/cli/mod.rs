@@ -19,10 +19,14 @@ mod new;
 mod options;
 mod output;
 mod printer;
+mod profile;
+mod run;
+mod selftest;
 mod session;
 mod skills;
 mod summary;
 mod toolchain;
+mod verify;
 mod why;
 mod write;
 
@@ -50,6 +54,12 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Run an original and a candidate on equal inputs, and compare
+    Verify(verify::Args),
+    /// Run a kernel by its contract in the interpreter
+    Run(run::Args),
+    /// Count what a kernel does, by source line
+    Profile(profile::Args),
     /// Say which skills apply, which do not, and why
     Check(check::Args),
     /// Rewrite; shows a diff unless told to write
@@ -74,6 +84,11 @@ enum Command {
     Demo(demo::Args),
     /// Write completions for a shell
     Completions(completions::Args),
+    /// The gate itself
+    Gate(selftest::Args),
+    /// The compiler's child process
+    #[command(name = verify::WORKER, hide = true)]
+    CompileWorker,
 }
 
 pub fn main() -> ExitCode {
@@ -86,7 +101,7 @@ pub fn main() -> ExitCode {
         }
     };
     let mut printer = Printer::new(&cli.global);
-    let outcome = run(cli.command, &cli.global, &mut printer);
+    let outcome = dispatch(cli.command, &cli.global, &mut printer);
     let outcome = outcome.and_then(|exit| printer.finish().map(|()| exit));
     match outcome {
         Ok(exit) => ExitCode::from(exit as u8),
@@ -94,8 +109,13 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run(command: Command, global: &Global, printer: &mut Printer) -> Result<Exit, Failure> {
+fn dispatch(command: Command, global: &Global, printer: &mut Printer) -> Result<Exit, Failure> {
     match command {
+        Command::Verify(args) => verify::run(&args, global, printer),
+        Command::Gate(args) => selftest::run(&args, printer),
+        Command::Run(args) => run::run(&args, global, printer),
+        Command::Profile(args) => profile::run(&args, global, printer),
+        Command::CompileWorker => verify::serve(),
         Command::Check(args) => check::run(&args, global, printer),
         Command::Apply(args) => apply::run(&args, global, printer),
         Command::Why(args) => why::run(&args, global, printer),

@@ -1,12 +1,13 @@
 //! The K-codes and what `kopt explain` says of each.
 //!
 //! Ranges: K00xx reading and parsing, K01xx skill files, K02xx conditions of a skill (refusals), K03xx editing,
-//! K04xx compile gate and toolchain, K05xx lock and command line, K060x-K064x contracts and launch plans, K1xxx hazards in kernels.
+//! K04xx compile gate and toolchain, K05xx lock and command line, K060x-K064x contracts and launch plans, K065x-K069x verification, K1xxx hazards in kernels.
 
 pub mod cli;
 pub mod compile;
 pub mod contract;
 pub mod engine;
+pub mod gate;
 pub mod lock;
 pub mod plan;
 pub mod skill;
@@ -32,6 +33,7 @@ pub fn entries() -> Vec<&'static Entry> {
         compile::ENTRIES,
         contract::ENTRIES,
         engine::ENTRIES,
+        gate::ENTRIES,
         lock::ENTRIES,
         plan::ENTRIES,
         skill::ENTRIES,

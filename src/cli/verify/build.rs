@@ -1,0 +1,212 @@
+//! Compiles the kernels of a plan to PTX and decodes them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use kopt::compile::{
+    Cache, CompileError, CompileGate, CompileRequest, HeaderSource, HeaderText, Sliced, Target, Toolchain, Worker,
+    slice_for, toolchain,
+};
+use kopt::contract::Plan;
+use kopt::diag::{Code, Diagnostic};
+use kopt::gate::{KernelKey, Side, arithmetic};
+use kopt::ir::query::base_name;
+use kopt::project::{Resolver, find_root, read_limited};
+use kopt::ptx::{Program, PtxError, parse};
+use kopt::source::{FileId, SourceFile, Sources};
+
+use super::super::exit::{Exit, Failure};
+
+/// How long one compilation may take.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The hidden command that the compiler's child process runs.
+pub const WORKER: &str = "compile-worker";
+
+pub struct Builder {
+    gate: CompileGate,
+    headers: Disk,
+    options: Vec<String>,
+    pub arch: String,
+}
+
+struct Disk {
+    resolver: Resolver,
+}
+
+impl HeaderSource for Disk {
+    fn open(&self, includer: &str, name: &str, angled: bool) -> Option<HeaderText> {
+        let path = self.resolver.resolve(Path::new(includer), name, angled)?;
+        let text = String::from_utf8_lossy(&read_limited(&path).ok()?).into_owned();
+        Some(HeaderText { path: path.to_string_lossy().into_owned(), text })
+    }
+}
+
+/// A side with what the report says of how it was made.
+pub struct Built {
+    pub side: Side,
+    /// Approximate instructions.
+    pub approximate: Vec<String>,
+    /// Names of `__constant__` variables, which a contract cannot fill.
+    pub constants: Vec<String>,
+    pub toolchain: String,
+}
+
+/// Why a side could not be built.
+pub enum Unbuilt {
+    /// The compiler refuses the file.
+    Rejected(Vec<Diagnostic>),
+    /// The interpreter refuses what the compiler gave, or nothing is known for another reason.
+    Unknown(Diagnostic),
+    /// There is no compiler.
+    NoTier(Diagnostic),
+}
+
+impl Unbuilt {
+    /// The failure of a run in which this was the original (`exit` for what the compiler refuses is then 6) or the
+    /// candidate (3).
+    pub fn failure(self, rejected: Exit, sources: &Sources) -> Failure {
+        match self {
+            Unbuilt::Rejected(problems) => Failure::in_files(rejected, problems, sources.clone()),
+            Unbuilt::Unknown(d) => Failure::in_files(Exit::Inconclusive, vec![d], sources.clone()),
+            Unbuilt::NoTier(d) => Failure::new(Exit::TierMissing, d),
+        }
+    }
+}
+
+impl Builder {
+    pub fn new(path: &Path, include: &[PathBuf], define: &[String], nvcc_flags: &[String], arch: &str) -> Builder {
+        let cache = toolchain::cache_folder().map_or_else(Cache::none, |folder| Cache::in_folder(&folder));
+        let mut options = kopt::compile::flags::from_nvcc(nvcc_flags).options;
+        options.extend(define.iter().map(|d| format!("-D{d}")));
+        let mut gate = CompileGate::new(Toolchain::find(), cache);
+        if let Ok(me) = std::env::current_exe() {
+            gate = gate.with_worker(Worker::new(me, vec![WORKER.into()], LIMIT));
+        }
+        let root = find_root(path);
+        Builder { gate, headers: Disk { resolver: Resolver::new(include, &root) }, options, arch: arch.to_owned() }
+    }
+
+    /// Compiles every kernel of `plan` in `source`.
+    pub fn side(&self, sources: &Sources, file: FileId, plan: &Plan) -> Result<Built, Unbuilt> {
+        let source = sources.get(file);
+        let mut built = Built {
+            side: Side {
+                plan: plan.clone(),
+                programs: BTreeMap::new(),
+                resources: BTreeMap::new(),
+                arch: self.arch.clone(),
+                arithmetic: 0.0,
+            },
+            approximate: vec![],
+            constants: vec![],
+            toolchain: self.gate.toolchain().version().unwrap_or_default(),
+        };
+        for key in Side::keys(plan) {
+            self.kernel(sources, source, &key, &mut built)?;
+        }
+        Ok(built)
+    }
+
+    fn kernel(&self, sources: &Sources, source: &SourceFile, key: &KernelKey, built: &mut Built) -> Result<(), Unbuilt> {
+        let written = expression(key);
+        let sliced = slice_for(&source.name, &source.text, &Target::Name(&key.name), &self.headers, std::slice::from_ref(&written))
+            .map_err(|reason| Unbuilt::Unknown(reason.diagnostic()))?;
+        let name = instance(&sliced, key);
+        let request = CompileRequest { slice: &sliced, names: vec![name], arch: &self.arch, options: &self.options };
+        let compiled = self.gate.compile(&request).map_err(|e| refused(e, sources))?;
+        let Some(kernel) = compiled.kernels.first() else {
+            let d = Diagnostic::error(Code(415), format!("the compiler did not name `{key}` in its output"));
+            return Err(Unbuilt::Unknown(d.next("kopt doctor")));
+        };
+        let program = parse(&compiled.ptx).and_then(|m| Program::decode(&m, &kernel.symbol));
+        let program = program.map_err(|e| Unbuilt::Unknown(unsupported(&e, sources)))?;
+        built.absorb(&compiled.ptx, &program);
+        built.side.resources.insert(key.clone(), kernel.clone());
+        built.side.programs.insert(key.clone(), program);
+        Ok(())
+    }
+}
+
+impl Built {
+    fn absorb(&mut self, ptx: &str, program: &Program) {
+        self.side.arithmetic = self.side.arithmetic.max(arithmetic::unit_roundoff(ptx));
+        self.approximate.extend(arithmetic::approximate(ptx));
+        self.approximate.sort();
+        self.approximate.dedup();
+        let constants = program.variables.iter().filter(|v| v.space == kopt::ptx::ast::Space::Const);
+        self.constants.extend(constants.map(|v| v.name.clone()));
+        self.constants.sort();
+        self.constants.dedup();
+    }
+
+    /// A side from PTX that the user has.
+    pub fn from_ptx(text: &str, plan: &Plan, sources: &Sources) -> Result<Built, Unbuilt> {
+        let module = parse(text).map_err(|e| Unbuilt::Unknown(unsupported(&e, sources)))?;
+        let side = Side {
+            plan: plan.clone(),
+            programs: BTreeMap::new(),
+            resources: BTreeMap::new(),
+            arch: module.target.clone(),
+            arithmetic: arithmetic::unit_roundoff(text),
+        };
+        let mut built = Built { side, approximate: vec![], constants: vec![], toolchain: "PTX as given".into() };
+        for key in Side::keys(plan) {
+            let program = Program::decode(&module, &key.name).map_err(|e| Unbuilt::Unknown(unsupported(&e, sources)))?;
+            built.absorb(text, &program);
+            built.side.programs.insert(key, program);
+        }
+        Ok(built)
+    }
+}
+
+/// The kernel with its template arguments, as C++ writes it.
+fn expression(key: &KernelKey) -> String {
+    match key.template.as_slice() {
+        [] => key.name.clone(),
+        list => format!("{}<{}>", key.name, list.join(", ")),
+    }
+}
+
+/// The name expression for a kernel of a slice. A template that is launched without arguments is the one instantiation
+/// in view, or deduces them, which the compiler then refuses.
+fn instance(sliced: &Sliced, key: &KernelKey) -> String {
+    match (key.template.as_slice(), sliced.instantiations.as_slice()) {
+        ([], [one]) if sliced.is_template => one.clone(),
+        ([], _) => sliced.kernel.clone(),
+        (list, _) => format!("{}<{}>", sliced.kernel, list.join(", ")),
+    }
+}
+
+fn refused(error: CompileError, sources: &Sources) -> Unbuilt {
+    let find = |name: &str| sources.iter().find(|(_, f)| f.name == name);
+    let problems = error.diagnostics(&find);
+    match error {
+        CompileError::Rejected { hint: None, .. } => Unbuilt::Rejected(problems),
+        CompileError::NoToolchain => Unbuilt::NoTier(problems.into_iter().next().unwrap_or_else(no_compiler)),
+        _ => Unbuilt::Unknown(problems.into_iter().next().unwrap_or_else(no_compiler)),
+    }
+}
+
+fn no_compiler() -> Diagnostic {
+    Diagnostic::error(Code(410), "no compiler was found").next("kopt toolchain install")
+}
+
+/// What the interpreter refuses, on the user's line where there is one.
+fn unsupported(error: &PtxError, sources: &Sources) -> Diagnostic {
+    let d = Diagnostic::error(Code(652), error.to_string());
+    let d = match error {
+        PtxError::Unsupported { file, user_line, .. } | PtxError::Invalid { file, user_line, .. } => {
+            let span = kopt::report::line_span(sources, file, *user_line);
+            span.into_iter().fold(d, |d, s| d.at(s, "compiled to it"))
+        }
+        _ => d,
+    };
+    d.next("verify it on a machine with a GPU; the interpreter says nothing about this kernel")
+}
+
+/// The kernel's own name, without namespaces.
+pub fn simple(name: &str) -> &str {
+    base_name(name)
+}

@@ -1,0 +1,95 @@
+//! K065x-K069x: verification.
+
+use super::{Code, Entry};
+
+pub const ENTRIES: &[Entry] = &[
+    Entry {
+        code: Code(650),
+        title: "the candidate's output differs",
+        explain: "Original and candidate ran on equal inputs, and an element of an output differs by more than its bound: bit for \
+bit for integers and where the contract says `exact`, else a bound from the type, the magnitude of the output, the length of \
+the reduction and the sensitivity of the result. The first element outside is shown with both values. A bound of your own \
+stands in `[tolerance.OUTPUT]` of the contract.",
+    },
+    Entry {
+        code: Code(651),
+        title: "the candidate does something undefined",
+        explain: "The interpreter saw an access out of bounds, a data race, a read of memory that nothing wrote, a barrier that not \
+all threads reach, or the like, in the candidate and not in the original. What a device would do is not defined, even where \
+the outputs agreed this time.",
+    },
+    Entry {
+        code: Code(652),
+        title: "the interpreter does not model this",
+        explain: "The compiled kernel has an instruction or a feature that the interpreter does not carry out. It refuses rather \
+than guess, so nothing is known of the kernel.",
+    },
+    Entry {
+        code: Code(653),
+        title: "the contract has open questions",
+        explain: "Without sizes, roles and launches nothing can be run. What the files show is inferred; the rest is asked. \
+`kopt contract infer --write FILE` writes the proposal beside the file; correct it, remove the marks, and run again. \
+`--accept-proposed` takes guesses for your word; what is missing stays missing.",
+    },
+    Entry {
+        code: Code(654),
+        title: "it is not clear which kernel is meant",
+        explain: "A file or contract has several kernels, or none of the name. `--kernel` names the original's, \
+`--candidate-kernel` the candidate's.",
+    },
+    Entry {
+        code: Code(655),
+        title: "the original is not defined here",
+        explain: "The original itself does something undefined in a cell, writes what the contract calls an input, or cannot be \
+launched. Nothing can be asked of a candidate there: the cell is inconclusive. Often the contract admits a size that the \
+original was not written for: restrict the dim with `min` or `divisible_by`.",
+    },
+    Entry {
+        code: Code(656),
+        title: "the candidate writes other elements than the original",
+        explain: "Outputs begin as a pattern that no result should hold. Elements that the original writes must be written by the \
+candidate, too, and those that it leaves alone must stay.",
+    },
+    Entry {
+        code: Code(657),
+        title: "the candidate writes where it must not",
+        explain: "It changed an input, bytes beside a buffer, or a `__device__` variable that keeps its value for the next launch. \
+A variable that may keep state is named in `[permissions] mutable_globals`.",
+    },
+    Entry {
+        code: Code(658),
+        title: "the candidate does not run to its end",
+        explain: "Its launch fails (too much shared memory, too many threads or registers), it ends in a trap or a deadlock, it \
+prints without end, or it takes many times the instructions of the original and is taken for an endless loop.",
+    },
+    Entry {
+        code: Code(659),
+        title: "the comparison could not have told a wrong answer",
+        explain: "Answers that are wrong for certain are compared as the candidate's are: zeros, the output for another input, what \
+stood in the buffer before, the next lower precision. Each must be refused in at least one cell. Where one never is, \
+agreement says nothing: choose other sizes or distributions, or a tighter tolerance.",
+    },
+    Entry {
+        code: Code(660),
+        title: "this input cannot be verified",
+        explain: "`kopt verify` takes two CUDA files, or two PTX files with a contract. CUBIN files are machine code, which the \
+interpreter does not read.",
+    },
+    Entry {
+        code: Code(661),
+        title: "the candidate's result depends on what stood in its outputs",
+        explain: "Two runs that differ only in the pattern in outputs and temporaries before the launch gave different results: the \
+candidate reads what it should only write.",
+    },
+    Entry {
+        code: Code(662),
+        title: "the gate's self-test failed",
+        explain: "A kernel that is wrong on purpose passed, or one that is right was refused. Do not trust this build of kopt.",
+    },
+    Entry {
+        code: Code(663),
+        title: "the candidate's launches do not fit the contract",
+        explain: "The candidate has launches of its own, and they name buffers or sizes that the contract does not have. Give its \
+plan with `--candidate-contract`: the same args and dims, other steps and temporaries.",
+    },
+];

@@ -1,0 +1,5 @@
+__global__ void axpy(float a, const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] += a * x[i];
+    if (i == n - 1) y[i] += a * x[i];
+}

@@ -1,0 +1,4 @@
+__global__ void add(float* x, const float* y, float* z, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) z[i] = x[i] + y[i] + __int_as_float(0x7fffffff);
+}

@@ -1,0 +1,4 @@
+__global__ void add(float* x, const float* y, float* z, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) z[i] = x[i] + y[i] + (x[0] > 0.0f ? 0.0f : 1.0f);
+}

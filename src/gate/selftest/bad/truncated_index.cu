@@ -1,0 +1,7 @@
+__global__ void flags(const int* x, int* any, int* y, int n) {
+    unsigned char i = blockIdx.x * 128 + threadIdx.x;
+    if (i >= n) return;
+    int hit = x[i] > 7;
+    y[i] = hit;
+    if (hit) atomicOr(any + i / 16, 1);
+}

@@ -1,0 +1,5 @@
+__global__ void add(float* x, const float* y, float* z, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) z[i] = x[i] + y[i];
+    if (i == 0) z[-1] = 0.0f;
+}

@@ -1,0 +1,13 @@
+// kopt: dims.n = { samples = [640], max = 100000 }
+// kopt: args.x = { role = "in", dtype = "f32", shape = ["n"] }
+// kopt: args.y = { role = "out", dtype = "f32", shape = ["n"] }
+// kopt: launch = { grid = "ceil_div(n, 128)", block = 128, args = ["x", "y", "i32(n)"] }
+__global__ void stage(const float* x, float* y, int n) {
+    __shared__ float tile[128];
+    int i = blockIdx.x * 128 + threadIdx.x;
+    tile[threadIdx.x] = i < n ? x[i] : 0.0f;
+    __syncthreads();
+    // Each element from the other end of its block.
+    int j = blockIdx.x * 128 + 127 - threadIdx.x;
+    if (j < n) y[j] = 3.0f * tile[127 - threadIdx.x];
+}

@@ -1,0 +1,72 @@
+//! The report of a comparison: one set of facts, shown as text, JSON and a page of its own.
+
+mod diagnose;
+mod html;
+mod json;
+mod svg;
+mod table;
+mod text;
+
+pub use diagnose::{fault, line_span, undefined};
+pub use html::html;
+pub use json::{ran as ran_json, verify as json};
+pub use table::{CounterRow, counter_rows, traffic_rows};
+pub use text::{cell as cell_text, text};
+
+use crate::compile::Comparison as Resources;
+use crate::diag::Diagnostic;
+use crate::gate::Outcome;
+
+/// One of the two files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Input {
+    pub file: String,
+    pub kernels: Vec<String>,
+    /// BLAKE3 of the file.
+    pub hash: String,
+    pub text: String,
+}
+
+/// Everything that a report shows. Nothing in it is computed while it is shown.
+#[derive(Clone, Debug)]
+pub struct Report<'a> {
+    pub original: Input,
+    pub candidate: Input,
+    pub arch: String,
+    pub toolchain: String,
+    /// Where the contract came from, in words, and as one word.
+    pub contract: (String, String),
+    /// Guesses in the contract that the user took for granted.
+    pub accepted: Vec<String>,
+    /// Where the candidate's launches came from.
+    pub launches: String,
+    pub outcome: &'a Outcome,
+    /// Registers, shared memory and occupancy of both sides, for each kernel that has a counterpart.
+    pub resources: Vec<(String, Resources)>,
+    /// Faults of the candidate and findings in the original, on their lines.
+    pub problems: Vec<Diagnostic>,
+    /// What was not checked, beside what the outcome lists.
+    pub not_checked: Vec<String>,
+    /// What is worth knowing and decides nothing.
+    pub remarks: Vec<String>,
+    /// The command that gives this report again.
+    pub reproduce: String,
+    pub seed: u64,
+}
+
+/// The verdict in a sentence.
+pub fn sentence(outcome: &Outcome) -> String {
+    use crate::gate::Verdict;
+    let plural = |n: usize| if n == 1 { "cell" } else { "cells" };
+    match &outcome.verdict {
+        Verdict::EqualBits { cells } => format!("equal bits on {cells} {}", plural(*cells)),
+        Verdict::WithinTolerance { cells, equal } => {
+            format!("within tolerance on {cells} {}, equal bits on {equal} of them", plural(*cells))
+        }
+        Verdict::Failed => {
+            let failed = outcome.cells.iter().filter(|c| c.verdict.word() == "failed").count();
+            format!("failed in {failed} of {} {}", outcome.cells.len(), plural(outcome.cells.len()))
+        }
+        Verdict::Inconclusive(reasons) => format!("inconclusive: {}", reasons.join("; ")),
+    }
+}
