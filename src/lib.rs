@@ -9,8 +9,9 @@
 //!
 //! # Module map, in the order in which modules may use each other
 //! `source` -> `diag` -> `ir` -> `syntax` -> `contract` -> `facts` -> `predicate` -> `edit` -> `skill`, `pass`; all of
-//! these are pure, and so is `infer`, which proposes contracts from facts. `project` (reading files) and `compile` (the gate's first tier) do I/O; `lock`, `config` and
-//! `gpu` stand at the end; the command line (`src/cli`) is the binary's.
+//! these are pure, and so are `infer`, which proposes contracts from facts, and `ptx`, which runs kernels in an
+//! interpreter. `project` (reading files) and `compile` (the gate's first tier) do I/O; `gate` compares two versions of a
+//! computation; `lock`, `config` and `gpu` stand at the end; the command line (`src/cli`) is the binary's.
 //!
 //! # Invariants
 //! 1. The pure modules do no I/O.

@@ -54,6 +54,7 @@ const PURE: &[&str] = &[
     "src/facts",
     "src/infer",
     "src/predicate",
+    "src/ptx",
     "src/skill",
     "src/edit",
     "passes",
