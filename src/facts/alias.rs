@@ -1,8 +1,9 @@
 //! Which memory can be which: roots of addresses that cannot overlap, and how accesses of one root lie to each other.
 
 use super::Facts;
+use super::atom::Atom;
 use super::because::Because;
-use super::poly::{Atom, Poly};
+use super::poly::Poly;
 use super::state::{AccessState, LoopState};
 use crate::ir::*;
 

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use super::atom::Atom;
 use super::because::Because;
 use super::eval::{Mask, constant, int, low_mask, ordered};
-use super::poly::{Atom, Poly, function};
+use super::poly::{Poly, function};
 use super::value::{Formula, IntValue, Truth, Value, common, promote, type_range};
 use super::walk::{Walker, is_thread_stride, scalar_of};
 use crate::ir::*;

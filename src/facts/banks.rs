@@ -7,8 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Facts;
+use super::atom::Atom;
 use super::because::{Because, Fact};
-use super::poly::{Atom, Poly};
+use super::poly::Poly;
 use super::questions::Missing;
 use super::value::Value;
 use crate::ir::*;

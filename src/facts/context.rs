@@ -6,13 +6,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::atom::Atom;
 use super::because::Because;
 use super::effects::Scope;
 use super::interval::Interval;
 use super::macros::Macros;
 use super::names::HostWalk;
 use super::notes::Notes;
-use super::poly::{Atom, Poly};
+use super::poly::Poly;
 use super::range::Known;
 use super::state::Walked;
 use super::value::{Value, type_range};

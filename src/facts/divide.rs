@@ -1,7 +1,8 @@
 //! Divisibility of polynomials, from congruences of atoms and of whole expressions.
 
+use super::atom::{Atom, Quotient};
 use super::because::Because;
-use super::poly::{Atom, Poly, Quotient, gcd};
+use super::poly::{Poly, gcd};
 use super::range::{Congruence, Known};
 
 impl Known {

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use super::atom::Atom;
 use super::because::Because;
-use super::poly::{Atom, Poly};
+use super::poly::Poly;
 use super::state::EventKind;
 use super::value::{Formula, IntValue, PointerValue, Truth, Value, common, type_range};
 use super::walk::{Walker, scalar_of};

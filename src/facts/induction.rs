@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use super::atom::Atom;
 use super::because::Because;
 use super::effects::Writes;
 use super::env::Env;
-use super::poly::{Atom, Poly};
+use super::poly::Poly;
 use super::state::Births;
 use super::value::{IntValue, PointerValue, Value, common, type_range};
 use super::walk::{Walker, is_thread_stride, scalar_of};

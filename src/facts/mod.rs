@@ -6,6 +6,7 @@
 
 pub mod alias;
 mod arith;
+mod atom;
 pub mod banks;
 mod because;
 mod call;
@@ -28,6 +29,7 @@ mod place;
 mod poly;
 mod questions;
 mod range;
+mod search;
 mod state;
 mod value;
 mod walk;
@@ -36,13 +38,14 @@ mod walk;
 mod tests;
 
 pub use alias::Alias;
+pub use atom::Atom;
 pub use because::{Because, Fact};
 pub use context::Context;
 pub use effects::CallEffect;
 pub use interval::Interval;
 pub use macros::Macros;
 pub use names::Names;
-pub use poly::{Atom, Poly, function, gcd};
+pub use poly::{Poly, function, gcd};
 pub use questions::{Missing, Trip};
 pub use range::{Congruence, Known};
 pub use state::{AccessState, Births, Divergence, Event, EventKind, Here, LaunchState, LoopState, Place, Walked};

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use super::atom::Atom;
 use super::because::Because;
 use super::effects::{Root, root};
 use super::eval::{constant, int};
-use super::poly::{Atom, Poly};
+use super::poly::Poly;
 use super::state::{AccessState, EventKind};
 use super::value::{IntValue, PointerValue, Value, type_range};
 use super::walk::{Walker, scalar_of};

@@ -9,81 +9,7 @@ use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
 
-use crate::ir::{Axis, LoopId, Scalar, VarId};
-
-/// A value that does not change once it exists. Variables appear through their versions, so that an atom never means
-/// two things.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Atom {
-    Thread(Axis),
-    Block(Axis),
-    BlockDim(Axis),
-    GridDim(Axis),
-    /// 0, 1, 2, ...: how many iterations of the loop came before.
-    Iter(LoopId),
-    /// The value with which a parameter enters.
-    Param(VarId),
-    /// A value of a mutable variable that has no better description: its serial number in the walk and its type.
-    Version(VarId, u32, Scalar),
-    /// A template value or a constant that is not known here.
-    Name(Arc<str>),
-    /// The address of a root (pointer parameter, array) as an integer.
-    Address(VarId),
-    Div(Arc<Quotient>),
-    Fun(Arc<Apply>),
-    /// The result of one evaluation of something that is not modelled: its serial number in the walk and its type.
-    Opaque(u32, Scalar),
-}
-
-/// `inner / divisor` rounded towards minus infinity; the divisor is positive.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Quotient {
-    pub inner: Poly,
-    pub divisor: i128,
-}
-
-/// A pure function that is not interpreted, of its arguments.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Apply {
-    pub name: String,
-    pub args: Vec<Poly>,
-}
-
-impl Atom {
-    pub fn div(inner: Poly, divisor: i128) -> Atom {
-        Atom::Div(Arc::new(Quotient { inner, divisor }))
-    }
-
-    pub fn fun(name: impl Into<String>, args: Vec<Poly>) -> Atom {
-        Atom::Fun(Arc::new(Apply { name: name.into(), args }))
-    }
-
-    /// The number of an atom that the walk made up, in the order in which it did.
-    pub fn serial(&self) -> Option<u32> {
-        match self {
-            Atom::Version(_, serial, _) | Atom::Opaque(serial, _) => Some(*serial),
-            _ => None,
-        }
-    }
-
-    /// The arguments, where the atom is the function `name`.
-    pub fn args_of(&self, name: &str) -> Option<&[Poly]> {
-        match self {
-            Atom::Fun(call) if call.name == name => Some(&call.args),
-            _ => None,
-        }
-    }
-
-    /// Whether `other` is this atom or stands in it.
-    fn mentions(&self, other: &Atom) -> bool {
-        self == other
-            || match self {
-                Atom::Div(q) => q.inner.mentions(other),
-                Atom::Fun(call) => call.args.iter().any(|a| a.mentions(other)),
-                _ => false,
-            }
-    }
-}
+use super::atom::Atom;
 
 const MAX_TERMS: usize = 96;
 const MAX_DEGREE: usize = 6;
@@ -468,6 +394,7 @@ pub fn gcd(a: i128, b: i128) -> i128 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ir::Axis;
 
     fn t() -> Poly {
         Poly::atom(Atom::Thread(Axis::X))

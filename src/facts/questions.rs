@@ -1,7 +1,8 @@
 //! Questions about single accesses and loops: addresses, strides, alignment, trip counts, conditions, uniformity.
 
+use super::atom::Atom;
 use super::because::{Because, Fact};
-use super::poly::{Atom, Poly, function};
+use super::poly::{Poly, function};
 use super::range::Known;
 use super::state::{AccessState, Divergence, EventKind, LoopState};
 use super::value::{Formula, PointerValue};

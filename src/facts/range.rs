@@ -1,14 +1,16 @@
 //! Intervals, and what is known of atoms on one path: bounds, inequalities and congruences with their reasons.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::atom::{Atom, Quotient};
 use super::because::Because;
 use super::divide::{as_congruence, is_residue, remainder_is};
 use super::interval::Interval;
-use super::poly::{Atom, Poly, Quotient};
+use super::poly::Poly;
+use super::search::Search;
 use super::value::{Formula, type_range};
 
 /// `poly` leaves `residue` when divided by `modulus`.
@@ -283,8 +285,7 @@ impl Known {
 
     /// Why `poly >= 0`, where that can be shown from bounds and at most a few of the inequalities.
     pub fn prove_nonneg(&self, poly: &Poly) -> Option<Because> {
-        let mut search = Search { known: self, quotients: None, budget: 400 };
-        search.from(poly, SEARCH_DEPTH)
+        Search::over(self).from(poly, SEARCH_DEPTH)
     }
 
     /// Why `poly > 0`.
@@ -314,65 +315,6 @@ impl Known {
         }
         self.prove_positive(poly).or_else(|| self.prove_positive(&poly.neg()?))
     }
-}
-
-/// A search for a sum of inequalities.
-struct Search<'k> {
-    known: &'k Known,
-    /// Quotients that stand in the inequalities, and what holds of them; made when first needed.
-    quotients: Option<(BTreeSet<Atom>, Vec<(Poly, Because)>)>,
-    budget: u32,
-}
-
-impl Search<'_> {
-    fn from(&mut self, poly: &Poly, depth: u32) -> Option<Because> {
-        if self.known.interval(poly).lo.is_some_and(|lo| lo >= 0) {
-            return Some(self.known.range(poly).1);
-        }
-        if depth == 0 || self.budget == 0 {
-            return None;
-        }
-        self.budget -= 1;
-        let quotients = self.constraints(poly);
-        for (q, why) in self.known.nonneg.iter().chain(&quotients) {
-            // Take away a multiple of q that cancels a product that q and poly share with the same sign.
-            for (m, c) in q.terms() {
-                let own = poly.coefficient_of(m);
-                if m.is_empty() || own.signum() != c.signum() || own % c != 0 {
-                    continue;
-                }
-                let Some(rest) = q.scale(own / c).and_then(|s| poly.sub(&s)) else { continue };
-                if let Some(found) = self.from(&rest, depth - 1) {
-                    return Some(found.and(why));
-                }
-            }
-        }
-        None
-    }
-
-    /// What holds of the quotients in `poly` and in the inequalities.
-    fn constraints(&mut self, poly: &Poly) -> Vec<(Poly, Because)> {
-        let nonneg = &self.known.nonneg;
-        let (all, known) = self.quotients.get_or_insert_with(|| {
-            let atoms: BTreeSet<Atom> = nonneg.iter().flat_map(|(q, _)| q.quotient_factors()).collect();
-            let found = of_quotients(&atoms);
-            (atoms, found)
-        });
-        let own: BTreeSet<Atom> = poly.quotient_factors().collect();
-        if own.is_subset(all) { known.clone() } else { of_quotients(&all.union(&own).cloned().collect()) }
-    }
-}
-
-/// `inner - d*q >= 0` and `d*q + d - 1 - inner >= 0` for each quotient.
-fn of_quotients(atoms: &BTreeSet<Atom>) -> Vec<(Poly, Because)> {
-    let mut found = vec![];
-    for atom in atoms {
-        let Atom::Div(q) = atom else { continue };
-        let low = Poly::atom(atom.clone()).scale(q.divisor).and_then(|p| q.inner.sub(&p));
-        let high = low.as_ref().and_then(|l| Poly::constant(q.divisor - 1).sub(l));
-        found.extend([low, high].into_iter().flatten().map(|p| (p, Because::nothing())));
-    }
-    found
 }
 
 /// Collects the reasons of a range; [`Unasked`] is for those who want the range alone.

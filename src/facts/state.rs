@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::atom::Atom;
 use super::because::Because;
-use super::poly::{Atom, Poly};
+use super::poly::Poly;
 use super::range::Known;
 use super::value::{PointerValue, Truth, Value};
 use crate::ir::*;

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::atom::Atom;
 use super::because::Because;
 use super::context::Context;
 use super::effects::{Root, Scope, Writes, root};
@@ -14,7 +15,7 @@ use super::env::Env;
 use super::interval::Interval;
 use super::macros::Macros;
 use super::notes::Notes;
-use super::poly::{Atom, Poly};
+use super::poly::Poly;
 use super::range::Known;
 use super::state::{Divergence, Event, EventKind, Here, Place, Walked};
 use super::value::{Formula, IntValue, PointerValue, Truth, Value, type_range};
