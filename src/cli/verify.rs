@@ -185,6 +185,9 @@ fn not_checked(before: &Built, after: &Built, settings: &Settings) -> Vec<String
         "timing: nothing here says which of the two is the faster".to_owned(),
         format!("other architectures than {}, and machine code: PTX was interpreted", before.side.arch),
     ];
+    if before.side.plan.dims.is_empty() {
+        found.insert(0, "any other size: the contract has no dims, so that every size is as it stands there".into());
+    }
     let most = settings.max_bytes.unwrap_or(0) >> 20;
     found.push(format!("sizes with more than {most} MB of buffers or {} M warp instructions", settings.steps >> 20));
     if !settings.thorough {

@@ -4,17 +4,27 @@ use crate::contract::Cell;
 use crate::diag::{Code, Diagnostic};
 use crate::gate::finding::{describe, witness};
 use crate::gate::{Fault, Located, Stopped, Undefined, element};
-use crate::source::{Sources, Span};
+use crate::source::{FileId, SourceFile, Sources, Span};
 
 /// The span of a line of a file by the name that it was compiled under, without its indentation; `None` where the file
 /// is not among `sources`.
 pub fn line_span(sources: &Sources, file: &str, line: u32) -> Option<Span> {
-    let (id, source) = sources.iter().find(|(_, f)| f.name == file)?;
+    let (id, source) = find(sources, file)?;
     let start = source.lines.start_of(line)?;
     let end = source.lines.start_of(line + 1).unwrap_or(source.text.len());
     let text = source.text.get(start..end)?;
     let indent = text.len() - text.trim_start().len();
     Some(Span::new(id, start + indent, start + text.trim_end().len().max(indent)))
+}
+
+/// A file by the name that the compiler gave it: the name that it was told, or the absolute path of that.
+fn find<'a>(sources: &'a Sources, file: &str) -> Option<(FileId, &'a SourceFile)> {
+    let ends = |name: &str| {
+        let name = name.trim_start_matches("./");
+        !name.is_empty() && file.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+    };
+    let exact = sources.iter().find(|(_, f)| f.name == file);
+    exact.or_else(|| sources.iter().filter(|(_, f)| ends(&f.name)).max_by_key(|(_, f)| f.name.len()))
 }
 
 /// A fault of the candidate. `cell` is the one that showed it first.
@@ -146,6 +156,8 @@ mod tests {
         let span = line_span(&sources, "k.cu", 2).unwrap();
         assert_eq!(sources.slice(span), "int b;");
         assert_eq!(sources.slice(line_span(&sources, "k.cu", 3).unwrap()), "int c;");
+        assert_eq!(line_span(&sources, "/home/user/k.cu", 2), Some(span));
+        assert!(line_span(&sources, "/home/user/hook.cu", 2).is_none());
         assert!(line_span(&sources, "k.cu", 9).is_none() && line_span(&sources, "other.cu", 1).is_none());
     }
 }

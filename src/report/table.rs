@@ -60,7 +60,7 @@ pub fn counter_rows(before: &Counts, after: &Counts) -> Vec<CounterRow> {
         ("global requests", count(|c| c.global_requests), 0),
         ("global sectors (32 bytes)", count(|c| c.global_sectors), 0),
         ("sectors per request", Box::new(Counts::sectors_per_request), 2),
-        ("used bytes of sectors, %", Box::new(bytes_per), 1),
+        ("bytes asked for / sector bytes, %", Box::new(bytes_per), 1),
         ("shared requests", count(|c| c.shared_requests), 0),
         ("shared wavefronts", count(|c| c.shared_wavefronts), 0),
         ("wavefronts per request", Box::new(conflicts), 2),

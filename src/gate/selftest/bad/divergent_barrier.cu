@@ -4,12 +4,10 @@ __global__ void row_sum(const float* x, float* y, int cols) {
     float sum = 0.0f;
     for (int c = threadIdx.x; c < cols; c += 128) sum += row[c];
     part[threadIdx.x] = sum;
-    __syncthreads();
+    if (threadIdx.x < 100) __syncthreads();
     for (int half = 64; half > 0; half /= 2) {
-        if (threadIdx.x < half) {
-            part[threadIdx.x] += part[threadIdx.x + half];
-            __syncthreads();
-        }
+        if (threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];
+        __syncthreads();
     }
     if (threadIdx.x == 0) y[blockIdx.x] = part[0];
 }
