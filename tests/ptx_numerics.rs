@@ -156,3 +156,65 @@ fn matrix_instructions_give_the_bits_of_the_gpu() {
     assert!(wrong.is_empty(), "{} of {compared} differ: {wrong:#?}", wrong.len());
     assert!(compared > 700, "only {compared} hashes were compared");
 }
+
+/// Modifiers that may be left out of the name of an instruction.
+const OPTIONAL: [&str; 10] =
+    [".ftz", ".sat", ".relu", ".NaN", ".xorsign.abs", ".satfinite", ".shiftamt", ".wrap", ".rz", ".rm"];
+
+/// Where a modifier changes nothing, with the reason. Braces as in the lists.
+const WITHOUT_EFFECT: [&str; 9] = [
+    // A subnormal is as much a number as zero.
+    "setp.{num,nan}.ftz.{f32,f16} without .ftz",
+    // The H200 does not flush here; the model has no such modifier either.
+    "cvt{.rn,.rz,.rm,.rp}.ftz{,.sat}.f16.f32 without .ftz",
+    // Part of the conversion's definition.
+    "cvt.rn.satfinite{,.relu}.{e4m3x2,e5m2x2}.{f32,f16x2} without .satfinite",
+    // A subnormal f16 is a normal f32.
+    "cvt.ftz{,.sat}.f32.f16 without .ftz",
+    // A subnormal becomes zero all the same.
+    "cvt{.rni,.rzi}.ftz{,.sat}.f32.f32 without .ftz",
+    "cvt.{rni.ftz.s,rni.ftz.u,rzi.ftz.s,rzi.ftz.u,rmi.ftz.u}{8,16,32}.f32 without .ftz",
+    "cvt.rmi.ftz.sat.f32.f32 without .ftz",
+    // Exact.
+    "cvt{.rz.f32.s8,.rz.f32.u8,.rz.f32.s16,.rz.f32.u16,.rz.f64.s8,.rz.f64.u8,.rz.f64.s16,.rz.f64.u16,.rz.f64.s32,\
+     .rz.f64.u32,.rz.f16.s8,.rz.f16.u8} without .rz",
+    "cvt{.rm.f32.s8,.rm.f32.u8,.rm.f32.s16,.rm.f32.u16,.rm.f64.s8,.rm.f64.u8,.rm.f64.s16,.rm.f64.u16,.rm.f64.s32,\
+     .rm.f64.u32,.rm.f16.s8,.rm.f16.u8} without .rm",
+];
+
+/// The other direction: a model that forgets a modifier is caught by the record.
+#[test]
+fn every_modifier_shows_in_the_record() {
+    let mut unseen = Vec::new();
+    let mut tried = 0;
+    for (line, hashes) in recorded(SCALAR) {
+        if line.result.starts_with("approx") || line.op.contains('%') {
+            continue;
+        }
+        let mask = u64::MAX >> (64 - inputs::width(&line.result));
+        for modifier in OPTIONAL.into_iter().filter(|m| format!("{}.", line.op).contains(&format!("{m}."))) {
+            let name = line.op.replace(modifier, "");
+            let op = scalar::Op::new(&name);
+            if scalar::model(&op, [0; 4]).is_none() {
+                continue;
+            }
+            tried += 1;
+            let caught = hashes.iter().enumerate().any(|(block, &expected)| {
+                let first = block as u64 * inputs::BLOCK;
+                let hash = (first..first + inputs::BLOCK).fold(inputs::HASH_START, |hash, i| {
+                    inputs::fold(hash, scalar::evaluate(&op, operands(&line, i)) & mask)
+                });
+                hash != expected
+            });
+            if !caught {
+                unseen.push(format!("{} without {modifier}", line.op));
+            }
+        }
+    }
+    let mut expected = Vec::new();
+    WITHOUT_EFFECT.iter().for_each(|text| inputs::expand(text, &mut expected));
+    unseen.sort();
+    expected.sort();
+    assert_eq!(unseen, expected);
+    assert!(tried > 300, "only {tried} modifiers were left out");
+}

@@ -235,7 +235,7 @@ pub struct Line {
 }
 
 /// All alternatives in braces, in order.
-fn expand(text: &str, out: &mut Vec<String>) {
+pub fn expand(text: &str, out: &mut Vec<String>) {
     let Some((before, rest)) = text.split_once('{') else {
         out.push(text.to_string());
         return;

@@ -105,6 +105,12 @@ pub fn add(a: u32, b: u32, mode: Mode) -> u32 {
     output(cancelled(add_odd(x, y), x, y, mode.rounding), mode)
 }
 
+/// `atom.add.f32`, `red.add.f32`: the new value of a cell. In global memory subnormals are flushed, in shared memory not.
+#[inline]
+pub fn add_atomic(cell: u32, b: u32, shared: bool) -> u32 {
+    add(cell, b, if shared { Mode::RN } else { Mode::RN_FTZ })
+}
+
 #[inline]
 pub fn sub(a: u32, b: u32, mode: Mode) -> u32 {
     add(a, b ^ 0x8000_0000, mode)
