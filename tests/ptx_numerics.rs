@@ -34,6 +34,11 @@ fn recorded(list: &str) -> Vec<(inputs::Line, Vec<u64>)> {
         .collect()
 }
 
+/// A build without optimisation compares a part of the record, another one for each instruction; a release build all.
+fn compared_here(line: usize, hash: usize, of: usize) -> bool {
+    !cfg!(debug_assertions) || hash % of == line % of
+}
+
 fn operands(line: &inputs::Line, i: u64) -> [u64; 4] {
     let mut x = [0; 4];
     for (k, class) in line.inputs.iter().enumerate() {
@@ -46,14 +51,15 @@ fn operands(line: &inputs::Line, i: u64) -> [u64; 4] {
 fn exact_instructions_give_the_bits_of_the_gpu() {
     let mut wrong = Vec::new();
     let mut compared = 0;
-    for (line, hashes) in recorded(SCALAR) {
+    for (number, (line, hashes)) in recorded(SCALAR).into_iter().enumerate() {
         if line.result.starts_with("approx") {
             continue;
         }
         assert_eq!(hashes.len() as u64, inputs::COUNT / inputs::BLOCK, "{}", line.op);
         let op = scalar::Op::new(&line.op);
         let mask = u64::MAX >> (64 - inputs::width(&line.result));
-        for (block, &expected) in hashes.iter().enumerate() {
+        let blocks = hashes.iter().enumerate().filter(|(block, _)| compared_here(number, *block, 4));
+        for (block, &expected) in blocks {
             let first = block as u64 * inputs::BLOCK;
             let hash = (first..first + inputs::BLOCK).fold(inputs::HASH_START, |hash, i| {
                 inputs::fold(hash, scalar::evaluate(&op, operands(&line, i)) & mask)
@@ -65,7 +71,7 @@ fn exact_instructions_give_the_bits_of_the_gpu() {
         }
     }
     assert!(wrong.is_empty(), "{} of {compared} differ: {wrong:?}", wrong.len());
-    assert!(compared > 3900, "only {compared} blocks were compared");
+    assert!(compared > 1000, "only {compared} blocks were compared");
 }
 
 /// Sign bit and bits of infinity of a result class.
@@ -140,10 +146,12 @@ fn matrix_operands(line: &inputs::Line, t: u64) -> Vec<Vec<[u32; 32]>> {
 fn matrix_instructions_give_the_bits_of_the_gpu() {
     let mut wrong = Vec::new();
     let mut compared = 0;
-    for (line, hashes) in recorded(MATRIX) {
+    for (number, (line, hashes)) in recorded(MATRIX).into_iter().enumerate() {
         let count = line.result.parse().expect("a count");
         let tests = if hashes.len() == 1 { 1 } else { inputs::TESTS };
-        for (distribution, &expected) in hashes.iter().enumerate() {
+        let parts = if hashes.len() == 1 { 1 } else { 4 };
+        let here = hashes.iter().enumerate().filter(|(part, _)| compared_here(number, *part, parts));
+        for (distribution, &expected) in here {
             let hash = (distribution as u64..tests).step_by(8).fold(inputs::HASH_START, |hash, t| {
                 fold_registers(hash, &matrix::evaluate(&line.op, &matrix_operands(&line, t), count))
             });
@@ -154,7 +162,7 @@ fn matrix_instructions_give_the_bits_of_the_gpu() {
         }
     }
     assert!(wrong.is_empty(), "{} of {compared} differ: {wrong:#?}", wrong.len());
-    assert!(compared > 700, "only {compared} hashes were compared");
+    assert!(compared > 200, "only {compared} hashes were compared");
 }
 
 /// Modifiers that may be left out of the name of an instruction.
@@ -217,4 +225,40 @@ fn every_modifier_shows_in_the_record() {
     expected.sort();
     assert_eq!(unseen, expected);
     assert!(tried > 300, "only {tried} modifiers were left out");
+}
+
+/// Numbers that a decoder could let through by mistake are answered with some value, never with a panic.
+#[test]
+fn odd_numbers_are_harmless() {
+    use kopt::ptx::matrix::fragment::{Fragment, Layout};
+    use kopt::ptx::matrix::{Accumulator, Element, Mma, Types, Wmma, transfer};
+    use kopt::ptx::scalar::format::{F16, F64};
+    use kopt::ptx::scalar::{Integer, Rounding, convert_integer};
+
+    let extremes = [0, 1, 31, 32, 33, 255, 0x7fff_ffff, 0x8000_0000, u32::MAX];
+    for bits in extremes {
+        let (odd, byte) = (Integer::new(bits, bits % 2 == 0), Integer::new(8, true));
+        convert_integer::integer_to_integer(u64::MAX, odd, byte, true);
+        convert_integer::integer_to_integer(u64::MAX, byte, odd, true);
+        convert_integer::float_to_integer(-1e300, true, odd, Rounding::Zero);
+        convert_integer::float_to_integer(f64::NAN, true, odd, Rounding::Zero);
+        for format in [F16, F64] {
+            format.round(true, u128::MAX, bits as i32, Rounding::Up);
+            format.round(false, 1, bits as i32, Rounding::NearestEven);
+        }
+        for fragment in [Fragment::a(bits, 16, 16), Fragment::b(16, bits, 8), Fragment::accumulator(16, 8, 32)] {
+            fragment.offset(bits, bits, bits, Layout::Column, u64::MAX);
+        }
+        transfer::position(bits, bits, true);
+        transfer::address_lane(bits, bits);
+        assert_eq!(Wmma::new((bits, 8, 16)).is_some(), bits == 32, "{bits}");
+    }
+    let types = |a, c| Types { a, b: a, c, d: c, saturate: false };
+    assert_eq!(Mma::new((16, 8, 0), types(Element::F16, Accumulator::F32)), None);
+    assert_eq!(Mma::new((16, 8, 16), types(Element::F16, Accumulator::S32)), None);
+    let form = Mma::new((16, 8, 16), types(Element::F16, Accumulator::F32)).expect("a form");
+    let mut d = [[7; 32]; 5];
+    form.execute(&[], &[], &[], &mut d);
+    assert_eq!(d, [[0; 32], [0; 32], [0; 32], [0; 32], [7; 32]], "missing registers are zero, others are left alone");
+    form.execute_f64(&[], &[], &[], &mut []);
 }

@@ -204,7 +204,7 @@ fn quadrant(a: u32, ftz: bool) -> (f64, f64) {
     let units = whole(if turns < 16_777_216.0 { turns * UNIT } else { 0.0 });
     let units = units - whole(units / UNIT) * UNIT;
     let quadrant = whole(units / (UNIT / 4.0));
-    let nan = turns.is_finite().then_some(0.0).unwrap_or(f64::NAN);
+    let nan = if turns.is_finite() { 0.0 } else { f64::NAN };
     (quadrant, (units - quadrant * (UNIT / 4.0)) / UNIT + nan)
 }
 

@@ -52,22 +52,23 @@ impl Comparison {
     #[inline]
     pub fn floats(self, a: f64, b: f64) -> bool {
         use Comparison::*;
+        let unordered = a.is_nan() | b.is_nan();
         match self {
             Eq => a == b,
             // `ne` is ordered in PTX: false on NaN.
-            Ne => a < b || a > b,
+            Ne => a != b && !unordered,
             Lt => a < b,
             Le => a <= b,
             Gt => a > b,
             Ge => a >= b,
-            Equ => !(a < b || a > b),
+            Equ => a == b || unordered,
             Neu => a != b,
-            Ltu => !(a >= b),
-            Leu => !(a > b),
-            Gtu => !(a <= b),
-            Geu => !(a < b),
-            Num => !(a.is_nan() || b.is_nan()),
-            Nan => a.is_nan() || b.is_nan(),
+            Ltu => a < b || unordered,
+            Leu => a <= b || unordered,
+            Gtu => a > b || unordered,
+            Geu => a >= b || unordered,
+            Num => !unordered,
+            Nan => unordered,
         }
     }
 
