@@ -375,7 +375,7 @@ fn integer_op(op: &Op, x: [u64; 4]) -> Option<u64> {
             "dp4a" => u64::from(integer::dp4a(a, b, c, signed(1), signed(0))),
             "dp2a" => u64::from(integer::dp2a(a, b, c, signed(1), signed(0), op.has("hi"))),
             "vabsdiff4" if op.has("add") => u64::from(integer::vabsdiff4_add(a, b, c, false)),
-            "vabsdiff4" => u64::from(integer::vabsdiff4_mixed(a, b, [signed(1), signed(0)])),
+            "vabsdiff4" => u64::from(integer::vabsdiff4(a, b, c, [signed(2), signed(1), signed(0)])),
             _ => return None,
         },
     })

@@ -267,14 +267,9 @@ pub fn vabsdiff4_add(a: u32, b: u32, c: u32, signed: bool) -> u32 {
     (0..4).fold(c, |sum, i| sum.wrapping_add(byte(a, i, signed).abs_diff(byte(b, i, signed))))
 }
 
-/// `vabsdiff4` without accumulation: a byte of each absolute difference.
+/// `vabsdiff4.dtype.atype.btype` without accumulation: a byte of each absolute difference; `signed` is of d, a, b. The
+/// third operand would fill the bytes outside a mask; without one it plays no part.
 #[inline]
-pub fn vabsdiff4(a: u32, b: u32, signed: bool) -> u32 {
-    vabsdiff4_mixed(a, b, [signed, signed])
-}
-
-/// The same with the signs of `a` and `b` given apart.
-#[inline]
-pub fn vabsdiff4_mixed(a: u32, b: u32, signed: [bool; 2]) -> u32 {
-    (0..4).fold(0, |word, i| word | (byte(a, i, signed[0]).abs_diff(byte(b, i, signed[1])) & 0xff) << (8 * i))
+pub fn vabsdiff4(a: u32, b: u32, _c: u32, signed: [bool; 3]) -> u32 {
+    (0..4).fold(0, |word, i| word | (byte(a, i, signed[1]).abs_diff(byte(b, i, signed[2])) & 0xff) << (8 * i))
 }
