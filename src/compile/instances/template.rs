@@ -134,7 +134,7 @@ fn parameter(text: &str, tokens: &[Token]) -> Parameter {
     let word = |i: usize| declared.get(i).filter(|t| t.kind == Kind::Word).map_or("", |t| t.text(text));
     let pack = declared.windows(3).any(|w| w.iter().all(|t| t.is(b'.')));
     let last = declared.len().saturating_sub(1);
-    let named = !is_keyword(word(last)) && (last > 0);
+    let named = !word(last).is_empty() && !is_keyword(word(last)) && last > 0;
     let (kind, name) = match word(0) {
         "typename" | "class" if !declared.get(2).is_some_and(|t| t.is(b':')) => {
             (ParameterKind::Type, if named { word(last) } else { "" })
