@@ -48,13 +48,14 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>, ParseError> {
         };
         if c.is_ascii_alphanumeric() || c == '_' {
             take(&mut rest, &|c| c.is_ascii_alphanumeric() || c == '_' || c == '\'');
-        } else if let Some(second) = match c {
-            '=' | '!' | '<' | '>' => Some('='),
-            '&' => Some('&'),
-            '|' => Some('|'),
-            _ => None,
-        } {
-            if rest.peek().is_some_and(|(_, c)| *c == second) {
+        } else {
+            let second = match c {
+                '=' | '!' | '<' | '>' => Some('='),
+                '&' => Some('&'),
+                '|' => Some('|'),
+                _ => None,
+            };
+            if second.is_some() && rest.peek().map(|(_, c)| *c) == second {
                 end += 1;
                 rest.next();
             }

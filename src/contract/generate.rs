@@ -186,14 +186,14 @@ impl Contents {
             Distribution::NormalThirty => normal * 30.0,
             Distribution::Integers => (draw.number(3) % 17) as f64 - 8.0,
             Distribution::ConstantRows => self.row_draw(draw).normal(),
-            Distribution::Sparse if draw.number(3) % 16 != 0 => 0.0,
+            Distribution::Sparse if !draw.number(3).is_multiple_of(16) => 0.0,
             Distribution::Sparse => normal,
             Distribution::HeavyTail => normal * power_of_two(draw.number(3).trailing_zeros().min(10) as i32),
-            Distribution::Denormals if draw.number(3) % 4 == 0 => normal,
+            Distribution::Denormals if draw.number(3).is_multiple_of(4) => normal,
             Distribution::Denormals => {
                 draw.unit(4) * self.least_normal() * if draw.number(5) & 1 == 0 { 1.0 } else { -1.0 }
             }
-            Distribution::Infinite if self.infinite && draw.number(3) % 64 == 0 => {
+            Distribution::Infinite if self.infinite && draw.number(3).is_multiple_of(64) => {
                 if draw.number(5) & 1 == 0 {
                     f64::INFINITY
                 } else {
@@ -233,7 +233,7 @@ impl Contents {
         let uniform = |d: Draw| lo + i128::from(d.number(3)) % span;
         let value = match self.distribution {
             Distribution::ConstantRows => uniform(self.row_draw(draw)),
-            Distribution::Sparse if draw.number(4) % 16 != 0 => 0i128.clamp(lo, hi),
+            Distribution::Sparse if !draw.number(4).is_multiple_of(16) => 0i128.clamp(lo, hi),
             // Both ends, then a hot place that is the same for the whole argument, then anywhere.
             Distribution::Skewed => match draw.number(4) % 32 {
                 0 => lo,

@@ -1,7 +1,7 @@
 //! Calls on the host: functions, methods and lambdas of the program, macros, and the standard library.
 
+use super::arith::{select, type_named};
 use super::cuda::element;
-use super::eval::{select, type_named};
 use super::host::{Flow, Frame, Host, MAX_DEPTH, last};
 use super::value::{Buffer, Val, ceil_div, combine};
 use crate::contract::{Expr, Op};

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::arith::type_named;
 use super::cuda::element;
-use super::eval::type_named;
 use super::host::Host;
 use super::kernels::Kernels;
 use super::value::{Event, Launched};
@@ -350,7 +350,7 @@ impl Checker<'_, '_> {
                 {
                     differ.push((format!("the dynamic shared memory is {a} bytes here and {b} there"), l.spans.shared));
                 }
-                let Some((text, at)) = differ.first().cloned() else { return None };
+                let (text, at) = differ.first().cloned()?;
                 if closest.as_ref().is_none_or(|(n, ..)| differ.len() < *n) {
                     closest = Some((differ.len(), site, text, at));
                 }

@@ -1,6 +1,6 @@
 //! The CUDA runtime as host code calls it, and launches.
 
-use super::eval::type_named;
+use super::arith::type_named;
 use super::host::{Frame, Host};
 use super::value::{Buffer, Event, Launched, Val};
 use crate::contract::Expr;

@@ -3,9 +3,11 @@
 //! Nothing is made up in silence. What the files show is written down; what is only likely is marked `proposed`; what is
 //! not known is left out, with the question in a comment.
 
+mod arith;
 mod build;
 mod calls;
 pub mod check;
+mod control;
 mod cuda;
 mod dims;
 mod eval;
@@ -14,6 +16,7 @@ mod group;
 mod host;
 mod kernels;
 mod macros;
+mod memory;
 mod objects;
 mod propose;
 mod prover;

@@ -1,7 +1,7 @@
 //! Classes of host code: methods, constructors, and values that stand in the text only.
 
+use super::arith::type_named;
 use super::calls::rebuild;
-use super::eval::type_named;
 use super::host::{Frame, Host, last};
 use super::value::Val;
 use crate::contract::Expr;

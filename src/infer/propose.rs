@@ -234,7 +234,7 @@ fn bound(f: &Function, p: &Poly, axis: Axis, size: &Expr) -> Option<Expr> {
     for (product, c) in p.terms() {
         match product {
             [] => add(Expr::Int(i64::try_from(c).ok()?.checked_add(1)?)),
-            [Atom::Block(a)] if *a == axis && c < 0 => step = Some(Expr::Int(i64::try_from(-c).ok()?)),
+            [Atom::Block(a)] if *a == axis && c < 0 => step = Some(Expr::Int(i64::try_from(c.checked_neg()?).ok()?)),
             [x, y]
                 if c == -1
                     && [x, y].iter().any(|t| **t == Atom::Block(axis))

@@ -118,10 +118,10 @@ impl Prover {
         for (product, own) in negative.into_iter().take(2) {
             let fits = |rule: &Poly| {
                 let (_, c) = rule.terms().find(|(m, _)| *m == product)?;
-                if c.signum() != own.signum() || own % c != 0 || rising && rule.constant_term() >= 0 {
+                if c.signum() != own.signum() || own.checked_rem(c) != Some(0) || rising && rule.constant_term() >= 0 {
                     return None;
                 }
-                rule.scale(own / c).and_then(|s| goal.sub(&s))
+                rule.scale(own.checked_div(c)?).and_then(|s| goal.sub(&s))
             };
             // Short rests first.
             let mut rests: Vec<Poly> = rules.iter().filter_map(fits).collect();

@@ -1,0 +1,352 @@
+//! Statements of host code: branches, loops, and where two ways meet.
+
+use std::collections::BTreeMap;
+
+use super::host::{Flow, Frame, Host};
+use super::value::{Symbol, Val};
+use crate::contract::Expr;
+use crate::ir::*;
+
+/// Statements that one walk runs.
+const MAX_STEPS: u32 = 60_000;
+/// Launches of one loop are followed so often; of a longer loop the first few stand for it.
+const MAX_TRIPS: u32 = 16;
+const FIRST_TRIPS: u32 = 2;
+
+impl<'a> Host<'a> {
+    pub(super) fn stmt(&mut self, frame: &Frame<'a>, id: StmtId) -> Flow {
+        self.steps += 1;
+        if self.steps > MAX_STEPS {
+            return Flow::Exit;
+        }
+        let f = frame.f;
+        match &f.stmt(id).kind {
+            StmtKind::Declare { var, init } => {
+                self.declare(frame, *var, *init);
+                Flow::Next
+            }
+            StmtKind::Expr(e) => self.effect(frame, *e),
+            StmtKind::Opaque { children, .. } => {
+                for c in children {
+                    if let Flow::Exit = self.effect(frame, *c) {
+                        return Flow::Exit;
+                    }
+                }
+                Flow::Next
+            }
+            StmtKind::If { condition, then, otherwise, .. } => self.branch(frame, *condition, then, otherwise.as_ref()),
+            StmtKind::For { id, init, condition, step, body } => {
+                for s in init {
+                    self.stmt(frame, *s);
+                }
+                self.repeat(frame, *id, *condition, *step, body, true)
+            }
+            StmtKind::While { id, condition, body } => self.repeat(frame, *id, Some(*condition), None, body, true),
+            StmtKind::DoWhile { id, body, condition } => self.repeat(frame, *id, Some(*condition), None, body, false),
+            StmtKind::OpaqueLoop { id, body } => self.repeat(frame, *id, None, None, body, true),
+            StmtKind::Switch { value, body } => self.switch(frame, *value, body),
+            StmtKind::Return(e) => Flow::Return(e.map_or(Val::Null, |e| self.eval(frame, e))),
+            StmtKind::Break => Flow::Break,
+            StmtKind::Continue => Flow::Continue,
+            StmtKind::Block(b) => self.block(frame, b),
+            StmtKind::Preprocessor { arms } => match arms.first() {
+                Some((_, b)) => self.block(frame, b),
+                None => Flow::Next,
+            },
+            StmtKind::Asm { .. } | StmtKind::Pragma(_) | StmtKind::Empty => Flow::Next,
+        }
+    }
+
+    pub(super) fn effect(&mut self, frame: &Frame<'a>, e: ExprId) -> Flow {
+        if let ExprKind::Call { callee, .. } = frame.f.kind_of(e)
+            && matches!(query::base_name(callee), "exit" | "abort" | "_Exit" | "terminate")
+        {
+            return Flow::Exit;
+        }
+        self.eval(frame, e);
+        Flow::Next
+    }
+
+    pub(super) fn branch(
+        &mut self,
+        frame: &Frame<'a>,
+        condition: ExprId,
+        then: &'a Block,
+        otherwise: Option<&'a Block>,
+    ) -> Flow {
+        let value = self.eval(frame, condition);
+        let symbolic = value.as_int();
+        let known = symbolic.as_ref().and_then(|e| self.sampled(e));
+        if let (Some(e), Some(v)) = (&symbolic, known) {
+            // A size for which the program gives up, or goes the same way, does not decide what it does otherwise.
+            let other = if v != 0 { otherwise } else { Some(then) };
+            let changes = |b: &Block| self.matters(frame, b) || assigns(frame.f, b);
+            let decides = match other {
+                Some(b) => !leaves(frame.f, b) && changes(b),
+                None => changes(then),
+            };
+            if decides {
+                self.decided.extend(e.names().into_iter().map(str::to_owned));
+            }
+        }
+        match known {
+            Some(0) => return otherwise.map_or(Flow::Next, |b| self.block(frame, b)),
+            Some(_) => return self.block(frame, then),
+            None => {}
+        }
+        if leaves(frame.f, then) {
+            return otherwise.map_or(Flow::Next, |b| self.block(frame, b));
+        }
+        if let Some(b) = otherwise
+            && leaves(frame.f, b)
+        {
+            return self.block(frame, then);
+        }
+        self.conditions += 1;
+        let number = self.conditions;
+        let before = self.memory.clone();
+        self.arms.push((number, 0));
+        let first = self.block(frame, then);
+        self.arms.pop();
+        let after_then = std::mem::replace(&mut self.memory, before);
+        self.arms.push((number, 1));
+        let second = otherwise.map_or(Flow::Next, |b| self.block(frame, b));
+        self.arms.pop();
+        self.merge(after_then);
+        match (first, second) {
+            (Flow::Exit, Flow::Exit) => Flow::Exit,
+            (Flow::Return(v), Flow::Return(_)) => Flow::Return(v),
+            _ => Flow::Next,
+        }
+    }
+
+    /// Two memories into one: what differs is not known, but a size that is read in one arm only has the value of the
+    /// other as its sample.
+    pub(super) fn merge(&mut self, other: BTreeMap<String, Val>) {
+        for (key, a) in other {
+            let b = self.memory.get(&key).cloned();
+            let one = match (a, b) {
+                (a, None) => a,
+                (a, Some(b)) if a == b => a,
+                (Val::Int(x), Some(Val::Int(y))) => self.either(x, y),
+                (Val::Unknown(_), Some(Val::Device { buffer, bytes }))
+                | (Val::Device { buffer, bytes }, Some(Val::Unknown(_))) => Val::Device { buffer, bytes },
+                _ => Val::unknown("it depends on a condition that is not known"),
+            };
+            self.memory.insert(key, one);
+        }
+    }
+
+    pub(super) fn either(&mut self, x: Expr, y: Expr) -> Val {
+        let input = |e: &Expr, all: &[Symbol]| match e {
+            Expr::Name(n) => all.iter().position(|s| s.name == *n && s.is_input),
+            _ => None,
+        };
+        let (i, other) = match (input(&x, &self.symbols), input(&y, &self.symbols)) {
+            (Some(i), _) => (i, y),
+            (None, Some(i)) => (i, x),
+            _ => return Val::unknown("it depends on a condition that is not known"),
+        };
+        // A size with a default: the name that had the default stands for both.
+        if let Expr::Name(n) = &other
+            && let Some(s) = self.symbols.iter_mut().find(|s| s.name == *n)
+        {
+            s.is_input = true;
+            return Val::Int(other);
+        }
+        let sample = self.sampled(&other);
+        match self.symbols.get_mut(i) {
+            Some(s) => {
+                s.value = s.value.or(sample);
+                Val::Int(Expr::Name(s.name.clone()))
+            }
+            None => Val::Int(other),
+        }
+    }
+
+    pub(super) fn switch(&mut self, frame: &Frame<'a>, value: ExprId, body: &'a Block) -> Flow {
+        self.eval(frame, value);
+        // Cases are not told apart: each launch is an alternative.
+        self.conditions += 1;
+        let number = self.conditions;
+        for (n, s) in body.stmts.iter().enumerate() {
+            self.arms.push((number, n as u32));
+            let flow = self.stmt(frame, *s);
+            self.arms.pop();
+            if let Flow::Exit = flow {
+                break;
+            }
+        }
+        Flow::Next
+    }
+
+    pub(super) fn repeat(
+        &mut self,
+        frame: &Frame<'a>,
+        id: LoopId,
+        condition: Option<ExprId>,
+        step: Option<ExprId>,
+        body: &'a Block,
+        tests_first: bool,
+    ) -> Flow {
+        if !self.matters(frame, body) {
+            self.forget(frame, id, body, step);
+            return Flow::Next;
+        }
+        let trips = self.count(frame, condition, step, tests_first);
+        let cut_before = self.cut.clone();
+        let most = match trips {
+            Some(n) if n <= MAX_TRIPS => n,
+            Some(n) => {
+                self.cut = Some(format!("the loop around it runs {} times", say(n)));
+                FIRST_TRIPS
+            }
+            None => {
+                self.cut =
+                    Some("the loop's end depends on values that are not known; one iteration stands for it".into());
+                1
+            }
+        };
+        let mut flow = Flow::Next;
+        for n in 0..most {
+            match self.block(frame, body) {
+                Flow::Next | Flow::Continue => {}
+                Flow::Break => break,
+                other => {
+                    flow = other;
+                    break;
+                }
+            }
+            if n + 1 < most
+                && let Some(e) = step
+            {
+                self.eval(frame, e);
+            }
+        }
+        self.cut = cut_before;
+        flow
+    }
+
+    /// How often a loop runs, tried on the values alone; more than a little over the limit is not counted.
+    pub(super) fn count(
+        &mut self,
+        frame: &Frame<'a>,
+        condition: Option<ExprId>,
+        step: Option<ExprId>,
+        tests_first: bool,
+    ) -> Option<u32> {
+        let (condition, step) = (condition?, step?);
+        if query::has_side_effects(frame.f, condition) || !tests_first {
+            return None;
+        }
+        let saved = self.memory.clone();
+        let mut n = 0;
+        let found = loop {
+            let Some(e) = self.eval(frame, condition).as_int() else { break None };
+            match self.sampled(&e) {
+                Some(0) => break Some(n),
+                Some(_) => {}
+                None => break None,
+            }
+            if n > 2000 {
+                break Some(n);
+            }
+            n += 1;
+            self.eval(frame, step);
+        };
+        self.memory = saved;
+        found
+    }
+
+    /// Whether the block launches, allocates, copies, or calls something that may.
+    pub(super) fn matters(&self, frame: &Frame<'a>, body: &Block) -> bool {
+        let f = frame.f;
+        query::stmts_in(f, body).into_iter().flat_map(|s| query::roots_of(f.stmt(s))).flat_map(|e| f.walk(e)).any(|e| {
+            match f.kind_of(e) {
+                ExprKind::Launch(_) => true,
+                ExprKind::Call { callee, .. } => {
+                    callee.starts_with("cudaM") || callee.starts_with("cudaLaunch") || self.reaches_device(callee, 0)
+                }
+                ExprKind::CallValue { .. } => true,
+                _ => false,
+            }
+        })
+    }
+
+    pub(super) fn reaches_device(&self, callee: &str, depth: u32) -> bool {
+        let name = query::base_name(callee);
+        let units = self.program.units.iter();
+        let found = units.flat_map(|u| &u.functions).filter(|f| f.name == name && f.body_span.is_some());
+        depth < 4
+            && found.into_iter().any(|f| {
+                f.exprs.iter().any(|e| match &e.kind {
+                    ExprKind::Launch(_) => true,
+                    ExprKind::Call { callee, .. } => {
+                        callee.starts_with("cudaM") || self.reaches_device(callee, depth + 1)
+                    }
+                    _ => false,
+                })
+            })
+    }
+
+    /// Variables that a loop which is passed over may write are not known afterwards.
+    pub(super) fn forget(&mut self, frame: &Frame<'a>, _: LoopId, body: &Block, step: Option<ExprId>) {
+        let f = frame.f;
+        let mut written = vec![];
+        let known = query::Signatures::default();
+        for s in query::stmts_in(f, body) {
+            for e in query::roots_of(f.stmt(s)).into_iter().flat_map(|r| f.walk(r)) {
+                if let ExprKind::Assign { target, .. } | ExprKind::Increment { target, .. } = f.kind_of(e) {
+                    written.extend(query::written_var(f, *target));
+                }
+            }
+        }
+        written.extend(step.into_iter().flat_map(|e| query::writes_of_expr(f, e, &known)));
+        for v in written {
+            let key = self.key(frame, v);
+            if matches!(self.memory.get(&key), Some(Val::Int(_) | Val::Float(_) | Val::Ratio(..) | Val::Input(_))) {
+                self.memory.insert(key, Val::unknown(format!("`{}` changes in a loop", f.var(v).name)));
+            }
+        }
+    }
+}
+
+fn say(n: u32) -> String {
+    if n > 2000 { "very often".into() } else { n.to_string() }
+}
+
+/// Whether the block writes a variable.
+fn assigns(f: &Function, block: &Block) -> bool {
+    let all = query::stmts_in(f, block).into_iter().flat_map(|s| query::roots_of(f.stmt(s))).flat_map(|e| f.walk(e));
+    all.into_iter().any(|e| match f.kind_of(e) {
+        ExprKind::Assign { target, .. } | ExprKind::Increment { target, .. } => {
+            query::written_var(f, *target).is_some()
+        }
+        _ => false,
+    })
+}
+
+/// Whether the block only leads out: it ends with a return, an exit, or a throw, and launches nothing.
+fn leaves(f: &Function, block: &Block) -> bool {
+    let Some(last) = block.stmts.last() else { return false };
+    let launches =
+        query::stmts_in(f, block).into_iter().flat_map(|s| query::roots_of(f.stmt(s))).flat_map(|e| f.walk(e));
+    if launches.into_iter().any(|e| matches!(f.kind_of(e), ExprKind::Launch(_))) {
+        return false;
+    }
+    match &f.stmt(*last).kind {
+        StmtKind::Return(_) => true,
+        StmtKind::Block(b) => leaves(f, b),
+        StmtKind::Expr(e) => f.walk(*e).into_iter().any(|e| match f.kind_of(e) {
+            ExprKind::Call { callee, .. } => {
+                let name = query::base_name(callee).to_ascii_lowercase();
+                matches!(name.as_str(), "exit" | "abort" | "_exit" | "usage" | "terminate" | "assert")
+                    || name.contains("usage")
+            }
+            ExprKind::Opaque { what, .. } => what.contains("throw"),
+            _ => false,
+        }),
+        StmtKind::Opaque { what, .. } => what.contains("throw") || what.contains("goto"),
+        _ => false,
+    }
+}

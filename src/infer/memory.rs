@@ -1,0 +1,211 @@
+//! The buffers of a plan: their types, sizes, roles and contents.
+
+use std::collections::BTreeSet;
+
+use super::build::{Builder, Use, axes};
+use super::dims::Choice;
+use super::usage::Usage;
+use super::value::{Event, Val, combine, divide};
+use crate::contract::{Arg, Bound, Expr, Init, Op, Plan, Role};
+use crate::ir::*;
+
+/// What is known of one buffer of the plan.
+pub(super) struct Memory {
+    pub id: usize,
+    pub name: String,
+    pub dtype: Option<Scalar>,
+    /// Elements, once they are known.
+    pub elements: Result<Expr, String>,
+}
+
+impl Builder<'_, '_> {
+    pub(super) fn memories(&self, uses: &[Use]) -> Vec<Memory> {
+        let mut found: Vec<Memory> = vec![];
+        let mut add = |id: usize, dtype: Option<Scalar>| match found.iter_mut().find(|m| m.id == id) {
+            Some(m) => m.dtype = m.dtype.or(dtype),
+            None => found.push(Memory { id, name: String::new(), dtype, elements: Err(String::new()) }),
+        };
+        for u in uses {
+            for (n, v) in u.l.args.iter().enumerate() {
+                let Val::Device { buffer, .. } = v else { continue };
+                let ty = u.f.params.get(n).map(|p| &u.f.var(*p).ty);
+                let own = ty.and_then(Type::element).and_then(|t| self.element_of(u, t)).map(|(s, _)| s);
+                add(*buffer, own);
+            }
+        }
+        let mut taken = BTreeSet::new();
+        for m in &mut found {
+            let Some(b) = self.host.buffers.get(m.id) else { continue };
+            m.dtype = m.dtype.or(b.element.map(|(s, _)| s));
+            let plain: String = b.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+            let base = if plain.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+                plain
+            } else {
+                format!("b{plain}")
+            };
+            m.name = base.clone();
+            let mut n = 2;
+            while !taken.insert(m.name.clone()) {
+                m.name = format!("{base}_{n}");
+                n += 1;
+            }
+            m.elements = match (&b.bytes, m.dtype) {
+                (Some(bytes), Some(d)) => Ok(divide(bytes.clone(), Expr::Int(i64::from(d.bytes())))),
+                (Some(_), None) => Err("the type of the elements is not known".into()),
+                (None, _) => Err(b.why_unknown.clone()),
+            };
+        }
+        found
+    }
+
+    /// Sizes of memory from outside: the smallest that holds every access.
+    pub(super) fn extents(&self, uses: &[Use], memories: &mut [Memory]) {
+        for m in memories.iter_mut() {
+            let given = self.host.buffers.get(m.id).is_some_and(|b| b.bytes.is_none());
+            let (true, Some(dtype)) = (given, m.dtype) else { continue };
+            let mut sizes: Vec<Expr> = vec![];
+            let mut all = true;
+            for u in uses {
+                let Some(known) = self.kernels.known(u.r) else { continue };
+                for (n, v) in u.l.args.iter().enumerate() {
+                    let (Val::Device { buffer, bytes }, Some(p)) = (v, u.f.params.get(n)) else { continue };
+                    if *buffer != m.id {
+                        continue;
+                    }
+                    let facts = known.facts(Some(u.l.at));
+                    let setting = self.setting(facts, u, &Expr::clone, 1);
+                    let followed = setting.followed().is_ok();
+                    match setting.extent(*p, dtype.bytes()).filter(|_| followed && bytes.constant() == Some(0)) {
+                        Some(e) if !sizes.contains(&e) => sizes.push(e),
+                        Some(_) => {}
+                        None => all = false,
+                    }
+                }
+            }
+            if all && let Some(size) = sizes.into_iter().reduce(|a, b| Expr::binary(Op::Max, a, b)) {
+                m.elements = Ok(size);
+            }
+        }
+    }
+
+    pub(super) fn arg(&self, uses: &[Use], m: &Memory, choice: &Choice) -> Arg {
+        let touched = self.touched(uses, m.id);
+        let mut arg = Arg { dtype: m.dtype, ..Arg::new(&m.name, Role::In) };
+        match &m.elements {
+            Ok(e) => arg.shape = axes(&choice.settle(e)),
+            Err(why) => arg.notes.push(format!("shape = [\"?\"]   # how many elements has it? {why}")),
+        }
+        if m.dtype.is_none() {
+            arg.notes.push("dtype = \"?\"   # what are its elements? The files do not say".into());
+        }
+        let first = uses.iter().map(|u| u.event).min().unwrap_or(0);
+        let first_use = touched.first().map_or(first, |(e, _)| *e);
+        let last_init = self.host.events.iter().take(first_use).rev().find_map(|e| self.init_of(e, m.id));
+        let reads_first = touched.first().is_some_and(|(_, u)| u.reads && (u.reads_first || !u.writes));
+        let writes = touched.iter().any(|(_, u)| u.writes);
+        let given = self.host.buffers.get(m.id).is_some_and(|b| b.is_given || b.is_managed);
+        arg.role = match (writes, reads_first) {
+            (false, _) => Role::In,
+            (true, true) => Role::InOut,
+            (true, false) => Role::Out,
+        };
+        match (last_init, arg.role) {
+            (Some(Some(0)), _) => arg.init = Some(Init::Zero),
+            (Some(None), Role::Out) => {}
+            (None, Role::In | Role::InOut) if !given => {
+                arg.proposed.field("init");
+                arg.notes.push("It is read, and nothing in view fills it before: with what is it filled?".into());
+                arg.init = Some(Init::Keep);
+            }
+            _ => {}
+        }
+        if arg.init == Some(Init::Zero) && arg.role == Role::InOut {
+            arg.role = Role::Out;
+        }
+        if touched.iter().any(|(_, u)| u.opaque) && arg.role != Role::In {
+            arg.notes
+                .push("A function out of view is given its address; its role is that of the parameter's type.".into());
+        }
+        arg
+    }
+
+    /// `Some(Some(byte))` for a fill, `Some(None)` for contents from the host or another buffer.
+    pub(super) fn init_of(&self, e: &Event, id: usize) -> Option<Option<u8>> {
+        match e {
+            Event::Fill { buffer, byte, .. } if *buffer == id => Some(*byte),
+            Event::ToDevice { buffer, .. } if *buffer == id => Some(None),
+            Event::Copy { to, .. } if to.0 == id => Some(None),
+            // What another computation left there is as good as any contents.
+            Event::Launch(l) => {
+                let r = self.kernels.of(l)?;
+                let known = self.kernels.known(r)?;
+                let writes = |(n, v): (usize, &Val)| {
+                    matches!(v, Val::Device { buffer, .. } if *buffer == id)
+                        && known.usages.get(n).is_some_and(|u| u.writes)
+                };
+                l.args.iter().enumerate().any(writes).then_some(None)
+            }
+            _ => None,
+        }
+    }
+
+    /// What each launch does with a buffer, in order.
+    pub(super) fn touched(&self, uses: &[Use], id: usize) -> Vec<(usize, Usage)> {
+        let mut found = vec![];
+        for u in uses {
+            for (n, v) in u.l.args.iter().enumerate() {
+                if matches!(v, Val::Device { buffer, .. } if *buffer == id) {
+                    found.push((u.event, self.usage(u, n)));
+                }
+            }
+        }
+        found
+    }
+
+    /// Written memory that the host never looks at is a temporary, where it looks at something else.
+    pub(super) fn outputs(&self, plan: &mut Plan) {
+        let names = |b: &usize| self.host.buffers.get(*b).map(|b| b.name.clone());
+        let copied: BTreeSet<String> = self
+            .host
+            .events
+            .iter()
+            .filter_map(|e| if let Event::ToHost { buffer } = e { names(buffer) } else { None })
+            .collect();
+        let visible = |a: &Arg| {
+            let own = self.host.buffers.iter().filter(|b| b.name == a.name);
+            copied.contains(&a.name) || own.into_iter().any(|b| b.is_managed || b.is_given)
+        };
+        if plan.args.iter().any(|a| a.role.is_output() && visible(a)) {
+            for a in plan.args.iter_mut().filter(|a| a.role == Role::Out && !visible(a)) {
+                a.role = Role::Temp;
+            }
+        }
+    }
+
+    /// Integers that are used as indices need a legal range.
+    pub(super) fn indices(&self, uses: &[Use], memories: &[Memory], plan: &mut Plan) {
+        for u in uses {
+            for (index, target) in super::propose::index_parameters(u.f) {
+                let at = |p: VarId| {
+                    let n = u.f.params.iter().position(|q| *q == p)?;
+                    let Some(Val::Device { buffer, .. }) = u.l.args.get(n) else { return None };
+                    memories.iter().find(|m| m.id == *buffer)
+                };
+                let Some(index) = at(index) else { continue };
+                let extent =
+                    target.and_then(at).and_then(|m| plan.arg(&m.name)).map(|a| a.shape.clone()).unwrap_or_default();
+                let top = extent.into_iter().reduce(|a, b| combine(Op::Mul, a, b));
+                let Some(arg) = plan.args.iter_mut().find(|a| a.name == index.name) else { continue };
+                // Every value of a byte is legal where there are 256 places.
+                let all_fit =
+                    arg.dtype == Some(Scalar::U8) && top.as_ref().and_then(Expr::constant).is_some_and(|n| n >= 256);
+                if !all_fit && arg.legal.is_none() && arg.role != Role::Out && arg.init != Some(Init::Zero) {
+                    let last = top.map_or(Expr::Int(0), |e| combine(Op::Sub, e, Expr::Int(1)));
+                    arg.legal = Some((Bound::Int(Expr::Int(0)), Bound::Int(last)));
+                    arg.proposed.field("legal");
+                    arg.notes.push("Its elements are used as indices: which values are legal?".into());
+                }
+            }
+        }
+    }
+}
