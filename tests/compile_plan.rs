@@ -17,13 +17,16 @@ fn gate() -> Option<CompileGate> {
     Some(CompileGate::new(toolchain, Cache::none()))
 }
 
+/// The main file of the unit, the arguments, and what is said of a sample.
+type Row = (&'static str, &'static str, Option<&'static str>);
+
 /// A program, the kernel `k` of its file `k.cuh`, and what is compiled of it.
 struct Case {
     what: &'static str,
     /// `k.cuh` first; the others include it.
     files: &'static [(&'static str, &'static str)],
-    /// Unit, arguments, and what is said of a sample; or the key of the reason.
-    want: Result<&'static [(&'static str, &'static str, Option<&'static str>)], &'static str>,
+    /// What is compiled, or the key of the reason.
+    want: Result<&'static [Row], &'static str>,
     unfollowed: usize,
 }
 

@@ -82,7 +82,9 @@ struct Views {
 pub enum NoInstance {
     Cut(Unsliceable),
     /// A template that nothing instantiates, and no sample compiled; what the last one gave, if any was tried.
-    Template { last: Option<Box<CompileError>> },
+    Template {
+        last: Option<Box<CompileError>>,
+    },
 }
 
 /// One file put over what a header source gives, for a candidate that is not on the disk.
