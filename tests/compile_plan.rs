@@ -17,14 +17,17 @@ fn gate() -> Option<CompileGate> {
     Some(CompileGate::new(toolchain, Cache::none()))
 }
 
+/// The main file of the unit, the arguments, and what is said of a sample.
+type Row = (&'static str, &'static str, Option<&'static str>);
+
 /// A program, the kernel `k` of its file `k.cuh`, and what is compiled of it.
 struct Case {
     what: &'static str,
     /// `k.cuh` first; the others include it.
     files: &'static [(&'static str, &'static str)],
-    /// Unit, arguments, and what is said of a sample; or the key of the reason.
-    want: Result<&'static [(&'static str, &'static str, Option<&'static str>)], &'static str>,
-    unfollowed: usize,
+    /// What is compiled, or the key of the reason.
+    want: Result<&'static [Row], &'static str>,
+    others: usize,
 }
 
 const ADD: &str = "#pragma once\ntemplate <class T> __global__ void k(T* p) { p[threadIdx.x] += T(1); }\n";
@@ -37,7 +40,7 @@ const CASES: &[Case] = &[
             ("a.cu", "#include \"k.cuh\"\nvoid h(double* d) { k<<<1, 32>>>(d); k<int><<<1, 32>>>(0); }\n"),
         ],
         want: Ok(&[("a.cu", "<double>", None), ("a.cu", "<int>", None)]),
-        unfollowed: 0,
+        others: 0,
     },
     Case {
         what: "two files that include it, one by another header, and a type of theirs",
@@ -51,7 +54,34 @@ const CASES: &[Case] = &[
             ("run.h", "#pragma once\n#include \"k.cuh\"\ntemplate <class U> void run(U* p) { k<U><<<1, 32>>>(p); }\n"),
         ],
         want: Ok(&[("a.cu", "<V>", None), ("b.cu", "<short>", None)]),
-        unfollowed: 0,
+        others: 0,
+    },
+    Case {
+        what: "no more than sixteen",
+        files: &[(
+            "k.cuh",
+            "template <int N> __global__ void k(int* p) { p[N] = 1; }\n#define FOUR(a) k<a><<<1, 1>>>(0); k<a + 1><<<1, 1>>>(0); k<a + 2><<<1, 1>>>(0); k<a + 3><<<1, 1>>>(0);\n\
+            void h() { FOUR(0) FOUR(4) FOUR(8) FOUR(12) FOUR(16) }\n",
+        )],
+        want: Ok(&[
+            ("k.cuh", "<0>", None),
+            ("k.cuh", "<0 + 1>", None),
+            ("k.cuh", "<0 + 2>", None),
+            ("k.cuh", "<0 + 3>", None),
+            ("k.cuh", "<4>", None),
+            ("k.cuh", "<4 + 1>", None),
+            ("k.cuh", "<4 + 2>", None),
+            ("k.cuh", "<4 + 3>", None),
+            ("k.cuh", "<8>", None),
+            ("k.cuh", "<8 + 1>", None),
+            ("k.cuh", "<8 + 2>", None),
+            ("k.cuh", "<8 + 3>", None),
+            ("k.cuh", "<12>", None),
+            ("k.cuh", "<12 + 1>", None),
+            ("k.cuh", "<12 + 2>", None),
+            ("k.cuh", "<12 + 3>", None),
+        ]),
+        others: 4,
     },
     Case {
         what: "a plain kernel that needs what its includer defines",
@@ -60,19 +90,19 @@ const CASES: &[Case] = &[
             ("a.cu", "typedef float real;\n#define TILE 8\n#include \"k.cuh\"\n"),
         ],
         want: Ok(&[("a.cu", "", None)]),
-        unfollowed: 0,
+        others: 0,
     },
     Case {
         what: "a plain kernel that nobody completes",
         files: &[("k.cuh", "__global__ void k(real* p) { p[0] = 1; }\n"), ("a.cu", "#include \"k.cuh\"\n")],
         want: Err("rejected"),
-        unfollowed: 0,
+        others: 0,
     },
     Case {
         what: "no instantiation: a sample",
         files: &[("k.cuh", ADD)],
         want: Ok(&[("k.cuh", "<float>", Some("T = float, chosen by kopt: no instantiation in view"))]),
-        unfollowed: 0,
+        others: 0,
     },
     Case {
         what: "an instantiation that cannot be followed: a sample, and a count",
@@ -81,7 +111,7 @@ const CASES: &[Case] = &[
             "template <int N> __global__ void k(int* p) { p[N] = 1; }\nvoid h(int n) { k<N(n)><<<1, 1>>>(0); }\n",
         )],
         want: Ok(&[("k.cuh", "<32>", Some("N = 32, chosen by kopt: no instantiation in view"))]),
-        unfollowed: 1,
+        others: 1,
     },
     Case {
         what: "a static_assert decides the number, the body the type",
@@ -91,7 +121,7 @@ const CASES: &[Case] = &[
             template <class T, int N> void h(T* p) { k<T, N><<<1, 1>>>(p); }\n",
         )],
         want: Err("needs-instantiation"),
-        unfollowed: 0,
+        others: 0,
     },
     Case {
         what: "a static_assert decides the number",
@@ -100,7 +130,7 @@ const CASES: &[Case] = &[
             "template <class T, int N> __global__ void k(T* p) { static_assert(N <= 8 && N > 1, \"\"); p[N] = 0; }\n",
         )],
         want: Ok(&[("k.cuh", "<float, 4>", Some("T = float, N = 4, chosen by kopt: no instantiation in view"))]),
-        unfollowed: 0,
+        others: 0,
     },
     Case {
         what: "both values of a condition",
@@ -109,13 +139,13 @@ const CASES: &[Case] = &[
             ("k.cuh", "<false>", Some("B = false, chosen by kopt: no instantiation in view")),
             ("k.cuh", "<true>", Some("B = true, chosen by kopt: no instantiation in view")),
         ]),
-        unfollowed: 0,
+        others: 0,
     },
     Case {
         what: "a function object has no sample",
         files: &[("k.cuh", "template <class Op> __global__ void k(int* p, Op op) { p[0] = op(p[0]); }\n")],
         want: Err("needs-instantiation"),
-        unfollowed: 0,
+        others: 0,
     },
     Case {
         what: "a type without a header that is needed for the sample only",
@@ -124,7 +154,7 @@ const CASES: &[Case] = &[
             "template <class T> __global__ void k(T* p) { static_assert(sizeof(T) == 2, \"\"); p[0] = p[1]; }\n",
         )],
         want: Ok(&[("k.cuh", "<__half>", Some("T = __half, chosen by kopt: no instantiation in view"))]),
-        unfollowed: 0,
+        others: 0,
     },
     Case {
         what: "what is reached by a name alone and does not compile is left out",
@@ -133,13 +163,13 @@ const CASES: &[Case] = &[
             "#include <widget.h>\nstruct size { Widget w; };\nusing width = lib::Width;\n__global__ void k(int* p) { int n = blockDim.x; struct S { int size, width; } s{n, n}; p[0] = s.size + s.width; }\n",
         )],
         want: Ok(&[("k.cuh", "", None)]),
-        unfollowed: 0,
+        others: 0,
     },
     Case {
         what: "what the kernel needs is not",
         files: &[("k.cuh", "struct Item { Gadget w; };\n__global__ void k(Item* p) { p[0] = p[1]; }\n")],
         want: Err("rejected"),
-        unfollowed: 0,
+        others: 0,
     },
     Case {
         what: "an alias of another project's type",
@@ -148,7 +178,7 @@ const CASES: &[Case] = &[
             "#include <torch/all.h>\nusing phalf = at::Half;\n__device__ float f(phalf* p);\n__global__ void k(float* q) { q[0] = f(nullptr); }\n",
         )],
         want: Err("third-party-header"),
-        unfollowed: 0,
+        others: 0,
     },
     Case {
         what: "kernels that share a name",
@@ -157,7 +187,7 @@ const CASES: &[Case] = &[
             "__global__ void k(const float* __restrict__ a, float* b) { b[0] = a[0]; }\n__global__ void k(int* b, int n = 3) { b[0] = n; }\n",
         )],
         want: Ok(&[("k.cuh", "", None)]),
-        unfollowed: 0,
+        others: 0,
     },
     Case {
         what: "a header under both branches of a condition, and again inside one",
@@ -169,7 +199,7 @@ const CASES: &[Case] = &[
             ("t.h", "#pragma once\ntypedef int T;\n"),
         ],
         want: Ok(&[("k.cuh", "", None)]),
-        unfollowed: 0,
+        others: 0,
     },
     Case {
         what: "a variable of the host that is set to a constant of the library",
@@ -178,7 +208,7 @@ const CASES: &[Case] = &[
             "#include <climits>\nlong limit = INT_MAX, other = LONG_MAX;\n__global__ void k(int* p) { p[0] = INT_MAX; p[1] = LONG_MAX > 0; }\n",
         )],
         want: Ok(&[("k.cuh", "", None)]),
-        unfollowed: 0,
+        others: 0,
     },
     Case {
         what: "a pointer to a function, and its parameters' names",
@@ -187,7 +217,7 @@ const CASES: &[Case] = &[
             "typedef unsigned (CONV *callback)(GLenum mode, GLint x);\ntypedef void (CONV other)(GLenum y, GLint z);\n__global__ void k(int* x, int mode, int y) { x[0] = mode + y; }\n",
         )],
         want: Ok(&[("k.cuh", "", None)]),
-        unfollowed: 0,
+        others: 0,
     },
 ];
 
@@ -230,7 +260,7 @@ fn kernels_are_compiled_as_the_program_uses_them_or_as_named_samples() {
                     })
                     .collect();
                 let want: Vec<_> = want.iter().map(|(u, a, n)| (*u, *a, n.map(str::to_owned))).collect();
-                assert_eq!((got, plan.unfollowed), (want, case.unfollowed), "{}", case.what);
+                assert_eq!((got, plan.others), (want, case.others), "{}", case.what);
                 let compiled = plan.instances.iter().filter_map(|i| i.compiled.as_ref().ok());
                 assert!(compiled.clone().all(|c| c.kernels.len() == 1 && c.kernels[0].registers > 0), "{}", case.what);
             }

@@ -132,8 +132,10 @@ fn kernel(
     if out.iter().any(|c| c.sample.is_some()) {
         out.push(not_checked("no instantiation is in view; a sample says nothing of others".into()));
     }
-    if plan.unfollowed > 0 {
-        let why = format!("{} places ask for instantiations whose arguments kopt cannot follow", plan.unfollowed);
+    if plan.others > 0 {
+        let n = plan.others;
+        let why =
+            format!("{n} more instantiations in view, beyond the limit or with arguments that kopt cannot follow");
         out.push(not_checked(why));
     }
     out

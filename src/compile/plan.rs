@@ -29,8 +29,9 @@ pub struct Place<'a> {
 const MAX_USERS: usize = 8;
 /// How often the compiler is asked again without something.
 const MAX_REPAIRS: usize = 6;
-/// Instantiations that are compiled together.
-const MAX_TOGETHER: usize = 16;
+/// Instantiations of one kernel that are compiled, and how many of them in one go.
+const MAX_INSTANCES: usize = 16;
+const MAX_TOGETHER: usize = 8;
 const MAX_UNITS: usize = 12;
 const MAX_SAMPLES: usize = 14;
 /// Samples after which the same message, without a sign that the arguments matter, ends the search.
@@ -62,9 +63,9 @@ pub struct Instance {
 #[derive(Debug, Default)]
 pub struct Plan {
     pub instances: Vec<Instance>,
-    /// Places that ask for instantiations which could not be followed, or compiled in another unit: these are not among
-    /// the instances.
-    pub unfollowed: usize,
+    /// Instantiations in view that are not among the instances: their arguments cannot be followed, they do not compile in
+    /// another unit, or there are more than kopt compiles.
+    pub others: usize,
 }
 
 /// What the units looked at so far gave.
@@ -167,7 +168,7 @@ impl<'a> Job<'a> {
         self.through_users(place, name, &mut seen);
         if !seen.plan.instances.is_empty() {
             // What did not compile elsewhere is not among the instances, and is not forgotten.
-            seen.plan.unfollowed += seen.failures;
+            seen.plan.others += seen.failures;
             return Ok(seen.plan);
         }
         if let Some(failed) = seen.failed {
@@ -176,10 +177,10 @@ impl<'a> Job<'a> {
         let own = match first {
             Some(Ok((_, plan))) if !plan.instances.is_empty() => return Ok(plan),
             Some(Err(why)) if seen.views.is_empty() => return Err(NoInstance::Cut(why)),
-            Some(Ok((sliced, plan))) => Some((own, sliced, plan.unfollowed)),
+            Some(Ok((sliced, plan))) => Some((own, sliced, plan.others)),
             _ => None,
         };
-        let unfollowed = seen.plan.unfollowed + own.as_ref().map_or(0, |o| o.2);
+        let unfollowed = seen.plan.others + own.as_ref().map_or(0, |o| o.2);
         let places = own.into_iter().map(|(unit, sliced, _)| (unit, sliced)).chain(seen.views);
         self.sample(places.take(2), place.file.0, name, unfollowed)
     }
@@ -192,7 +193,7 @@ impl<'a> Job<'a> {
             let known = seen.plan.instances.iter().map(|i| i.arguments.clone()).collect();
             let Ok((sliced, found)) = self.in_unit(&unit, &target, user, &known) else { continue };
             if found.instances.iter().all(|i| i.compiled.is_ok()) {
-                seen.plan.unfollowed = seen.plan.unfollowed.max(found.unfollowed);
+                seen.plan.others = seen.plan.others.max(found.others);
                 seen.plan.instances.extend(found.instances);
                 let plain = !sliced.is_template;
                 seen.views.push((unit, sliced));
@@ -281,7 +282,8 @@ impl<'a> Job<'a> {
         };
         let origin = if sliced.is_template { Origin::InView } else { Origin::Plain };
         let mut instances = vec![];
-        for some in lists.chunks(MAX_TOGETHER) {
+        let most = MAX_INSTANCES.saturating_sub(known.len());
+        for some in lists.get(..most.min(lists.len())).unwrap_or(&[]).chunks(MAX_TOGETHER) {
             let together = if some.len() > 1 { self.together(&sliced, some) } else { None };
             let each = match together {
                 Some(each) => each,
@@ -294,8 +296,8 @@ impl<'a> Job<'a> {
                 compiled,
             }));
         }
-        let unfollowed = sliced.unfollowed;
-        Ok((sliced, Plan { instances, unfollowed }))
+        let others = sliced.unfollowed + lists.len().saturating_sub(most);
+        Ok((sliced, Plan { instances, others }))
     }
 
     /// Compiles instantiations in one go, which is quicker; `None` where one of them fails.
@@ -333,7 +335,7 @@ impl<'a> Job<'a> {
                     good => (Some(good), None),
                 };
                 if first.is_some() || other.is_some() {
-                    return Ok(Plan { instances: first.into_iter().chain(other).collect(), unfollowed });
+                    return Ok(Plan { instances: first.into_iter().chain(other).collect(), others: unfollowed });
                 }
                 let Some(error) = error else { break };
                 let text = error.to_string();
