@@ -72,6 +72,8 @@ impl<'a> Lexer<'a> {
                 self.at += 1;
                 loop {
                     match self.peek(0) {
+                        // Directives may stand without blanks between them: `.reg.b16 x;`.
+                        b'.' if byte == b'.' => return Token::Word(self.slice(start)),
                         byte if is_word(byte) => self.at += 1,
                         b':' if self.peek(1) == b':' && self.peek(2).is_ascii_alphanumeric() => self.at += 2,
                         _ => return Token::Word(self.slice(start)),

@@ -137,7 +137,7 @@ impl<'a> Parser<'a> {
                 Token::Word(".file") => self.file()?,
                 Token::Word(".loc") => self.loc()?,
                 Token::Word(".section") => self.section()?,
-                Token::Word(".pragma") => self.to_semicolon()?,
+                Token::Word(".pragma") => self.skip_statement()?,
                 Token::Word(".alias") => {
                     self.advance();
                     let new = self.symbol()?;
@@ -170,7 +170,7 @@ impl<'a> Parser<'a> {
         text
     }
 
-    fn to_semicolon(&mut self) -> Result_<()> {
+    fn skip_statement(&mut self) -> Result_<()> {
         while !self.is(b';') {
             if self.token == Token::End {
                 return self.fail("the text ends inside a statement");
@@ -262,7 +262,7 @@ impl<'a> Parser<'a> {
                 Token::Punct(b'@') => body.push(self.guarded()?),
                 Token::Word(".loc") => self.loc()?,
                 Token::Word(".file") => self.file()?,
-                Token::Word(".pragma") => self.to_semicolon()?,
+                Token::Word(".pragma") => self.skip_statement()?,
                 Token::Word(".reg") => self.registers(&mut body)?,
                 Token::Word(word) if word.starts_with('.') => {
                     for variable in self.variables()? {
@@ -297,7 +297,7 @@ impl<'a> Parser<'a> {
             let returns = if self.is(b'(') { self.parameters()? } else { vec![] };
             self.word()?;
             let params = if self.is(b'(') { self.parameters()? } else { vec![] };
-            self.to_semicolon()?;
+            self.skip_statement()?;
             return Ok(Statement::Prototype(label, returns, params));
         }
         Ok(Statement::Label(label))

@@ -206,12 +206,20 @@ static string scalar_kernel(const Line& l, int number) {
           << "; add.u64 %p" << k << ", %p" << k << ", %off; ld.global.b" << w << " " << names[k] << ", [%p" << k << "];\n";
         list += string(", ") + names[k];
     }
+    const int w = width(l.out);
+    o << ".shared .align 8 .b64 cells" << number << "[256]; .reg .b32 %cell; mov.u32 %i3, cells" << number << "; mad.lo.u32 %cell, %i2, 8, %i3;\n"
+      << "ld.param.u64 %p4, [pd]; mul.wide.u32 %off, %i0, " << w / 8 << "; add.u64 %p4, %p4, %off;\n";
     const string result = l.out == "p" ? "%q" : "%v";
-    if (l.op.find('%') == string::npos) o << l.op << " " << result << list << ";\n";
-    else o << replace(replace(replace(replace(replace(l.op, "%a", "%xa"), "%b", "%xb"), "%c", "%xc"), "%e", "%xe"), "%d", "%v") << "\n";
+    string body = l.op + " " + result + list + ";";
+    if (l.op.find('%') != string::npos) {
+        body = replace(replace(l.op, "%m", "%p4"), "%s", "%cell");
+        body = replace(replace(replace(replace(body, "%a", "%xa"), "%b", "%xb"), "%e", "%xe"), "%d", "%v");
+        // Not the address of the cell.
+        body = replace(replace(body, "%c,", "%xc,"), "%c;", "%xc;");
+    }
+    o << body << "\n";
     if (l.out == "p") o << "selp.u32 %v, 1, 0, %q;\n";
-    int w = width(l.out);
-    o << "ld.param.u64 %p4, [pd]; mul.wide.u32 %off, %i0, " << w / 8 << "; add.u64 %p4, %p4, %off; st.global.b" << w << " [%p4], %v;\nret;\n}\n";
+    o << "st.global.b" << w << " [%p4], %v;\nret;\n}\n";
     return o.str();
 }
 

@@ -112,11 +112,11 @@ impl Float {
             2 => self.join(sign, bias + (r % 9) as i64 - 4, s),
             3 => self.join(sign, (r % self.top() as u64) as i64, s),
             // Products of zeros are minus zero here.
-            4 if r % 8 != 0 => self.join(if k == 2 { s } else { u64::from(k == 0) }, 0, 0),
+            4 if !r.is_multiple_of(8) => self.join(if k == 2 { s } else { u64::from(k == 0) }, 0, 0),
             4 => self.join(sign, bias + (s % 5) as i64 - 2, mix(s)),
             5 if k == 2 && s >> 60 & 1 == 1 => self.join(s, 0, 0),
             5 => self.join(sign, (r % 4) as i64, s),
-            6 if r % 61 == 0 => self.edge(s),
+            6 if r.is_multiple_of(61) => self.edge(s),
             6 => self.join(sign, near(r), s),
             _ if k == 2 => self.join(sign, bias + (r % 30) as i64 - 14, s),
             _ => self.join(sign, near(r), s),
@@ -209,7 +209,7 @@ pub fn matrix(class: &str, t: u64, k: u64, register: u64, lane: u64) -> u32 {
         "i8" => (draw(41) | if t % 4 == 3 { 0x7f7f_7f7f } else { 0 }) as u32,
         "i32" if t % 2 == 1 => draw(42) as u32,
         "i32" => ((draw(42) % 2001) as i64 - 1000) as u32,
-        "idx16" => ((2 * address + 1) << 16 | 2 * address) as u32,
+        "idx16" => (((2 * address + 1) << 16) | (2 * address)) as u32,
         "idx32" => address as u32,
         "idx8" => (0..4).fold(0, |word, b| word | (((4 * address + b) & 255) << (8 * b)) as u32),
         "idx64" if register & 1 == 1 => 0x3ff0_0000,
@@ -235,7 +235,7 @@ pub struct Line {
 }
 
 /// All alternatives in braces, in order.
-fn expand(text: &str, out: &mut Vec<String>) {
+pub fn expand(text: &str, out: &mut Vec<String>) {
     let Some((before, rest)) = text.split_once('{') else {
         out.push(text.to_string());
         return;

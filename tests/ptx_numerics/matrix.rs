@@ -1,8 +1,7 @@
 //! The CPU's answer to one instruction of the matrix list, for one warp.
 
 use kopt::ptx::matrix::fragment::{Fragment, Layout};
-use kopt::ptx::matrix::wmma::Types;
-use kopt::ptx::matrix::{Accumulator, Element, Mma, Register, Register64, Wmma, transfer};
+use kopt::ptx::matrix::{Accumulator, Element, Mma, Register, Register64, Types, Wmma, transfer};
 
 /// 1 KB of memory, as one register image of `wmma` fills it.
 type Image = [u8; 1024];
@@ -42,27 +41,28 @@ fn narrow(values: &[Register64], out: &mut [Register]) {
     }
 }
 
-fn mma(parts: &[&str], operands: &[Vec<Register>], out: &mut [Register]) {
-    let (m, n, k) = shape(parts[3]);
-    let types = &parts[parts.len() - 4..];
+/// The last four modifiers: types of D, A, B, C.
+fn types(parts: &[&str]) -> Types {
+    let names = &parts[parts.len() - 4..];
     let element = |name| Element::parse(name).expect("a type");
     let accumulator = |name| Accumulator::parse(name).expect("a type");
-    let form = Mma {
-        m,
-        n,
-        k,
-        a: element(types[1]),
-        b: element(types[2]),
-        c: accumulator(types[3]),
-        d: accumulator(types[0]),
+    Types {
+        a: element(names[1]),
+        b: element(names[2]),
+        c: accumulator(names[3]),
+        d: accumulator(names[0]),
         saturate: parts.contains(&"satfinite"),
-    };
-    let form = form.supported().expect("a supported form");
+    }
+}
+
+fn mma(parts: &[&str], operands: &[Vec<Register>], out: &mut [Register]) {
+    let types = types(parts);
+    let form = Mma::new(shape(parts[3]), types).expect("a supported form");
     let [a, b, c] = operands else { panic!("three operands") };
     let words = |fragment: Fragment| (fragment.registers() * fragment.element_bits.div_ceil(32)) as usize;
     let sizes = [form.fragment_a(), form.fragment_b(), form.fragment_c(), form.fragment_d()].map(words);
     assert_eq!(sizes, [a.len(), b.len(), c.len(), out.len()], "registers of {parts:?}");
-    if form.a == Element::F64 {
+    if types.a == Element::F64 {
         let mut result = vec![[0; 32]; out.len() / 2];
         form.execute_f64(&wide(a), &wide(b), &wide(c), &mut result);
         narrow(&result, out);
@@ -140,14 +140,14 @@ fn load64(image: &Image, fragment: Fragment, layout: Layout, leading: u64) -> Ve
 /// `wmma.load.<operand>.<layout>.<shape>.<type>`
 fn wmma_load(parts: &[&str], registers: &[Register], out: &mut [Register]) {
     let (m, n, k) = shape(parts[4]);
-    let form = Wmma { m, n, k };
+    let form = Wmma::new((m, n, k)).expect("a shape");
     let (layout, element) = (layout(parts[3]), Element::parse(parts[5]));
     let (fragment, rows, columns) = match parts[2] {
         "a" => (form.fragment_a(element.expect("a type")), m, k),
         "b" => (form.fragment_b(element.expect("a type")), k, n),
         _ => (form.fragment_c(Accumulator::parse(parts[5]).expect("a type")), m, n),
     };
-    let image = image(registers);
+    let (image, fragment) = (image(registers), fragment.expect("a supported form"));
     if parts[5] == "f64" {
         narrow(&load64(&image, fragment, layout, leading(rows, columns, layout)), out);
     } else {
@@ -159,19 +159,11 @@ fn wmma_load(parts: &[&str], registers: &[Register], out: &mut [Register]) {
 /// `wmma.mma.<layout a>.<layout b>.<shape>{.rn,.satfinite}.<d>.<a>.<b>.<c>`: loads, multiplies, stores.
 fn wmma_mma(parts: &[&str], operands: &[Vec<Register>], out: &mut [Register]) {
     let (m, n, k) = shape(parts[4]);
-    let names = &parts[parts.len() - 4..];
-    let types = Types {
-        a: Element::parse(names[1]).expect("a type"),
-        b: Element::parse(names[2]).expect("a type"),
-        c: Accumulator::parse(names[3]).expect("a type"),
-        d: Accumulator::parse(names[0]).expect("a type"),
-        saturate: parts.contains(&"satfinite"),
-    };
-    let form = Wmma { m, n, k }.supported(types.a).expect("a supported form");
+    let types = types(parts);
+    let form = Wmma::new((m, n, k)).and_then(|shape| shape.multiply(types)).expect("a supported form");
     let (la, lb) = (layout(parts[2]), layout(parts[3]));
     let [ia, ib, ic] = [0, 1, 2].map(|i| image(&operands[i]));
-    let (fa, fb) = (form.fragment_a(types.a), form.fragment_b(types.b));
-    let (fc, fd) = (form.fragment_c(types.c), form.fragment_c(types.d));
+    let [fa, fb, fc, fd] = form.fragments;
     let mut result = [0u8; 1024];
     let mut put = |element: u64, bits: u32, value: u64| {
         let (at, size) = (element as usize * bits as usize / 8, bits as usize / 8);
@@ -181,7 +173,7 @@ fn wmma_mma(parts: &[&str], operands: &[Vec<Register>], out: &mut [Register]) {
     if types.a == Element::F64 {
         let mut d = vec![[0; 32]; fd.registers() as usize];
         let c = load64(&ic, fc, Layout::Row, lead_c);
-        form.execute_f64(types, &load64(&ia, fa, la, lead_a), &load64(&ib, fb, lb, lead_b), &c, &mut d);
+        form.execute_f64(&load64(&ia, fa, la, lead_a), &load64(&ib, fb, lb, lead_b), &c, &mut d);
         for (r, register) in d.iter().enumerate() {
             for (lane, &word) in register.iter().enumerate() {
                 put(fd.offset(r as u32, 0, lane as u32, Layout::Row, lead_c), 64, word);
@@ -190,7 +182,7 @@ fn wmma_mma(parts: &[&str], operands: &[Vec<Register>], out: &mut [Register]) {
     } else {
         let mut d = vec![[0; 32]; fd.registers() as usize];
         let c = load(&ic, fc, Layout::Row, lead_c);
-        form.execute(types, &load(&ia, fa, la, lead_a), &load(&ib, fb, lb, lead_b), &c, &mut d);
+        form.execute(&load(&ia, fa, la, lead_a), &load(&ib, fb, lb, lead_b), &c, &mut d);
         for (r, register) in d.iter().enumerate() {
             for (lane, &word) in register.iter().enumerate() {
                 for part in 0..fd.parts() {

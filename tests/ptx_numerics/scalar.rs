@@ -64,8 +64,15 @@ impl<'a> Op<'a> {
 
 /// The result of `op` on register bits, or a panic that names an instruction without a model.
 pub fn evaluate(op: &Op, x: [u64; 4]) -> u64 {
-    let result = match op.parts[0] {
+    model(op, x).unwrap_or_else(|| panic!("no model of {}", op.text))
+}
+
+/// The same; None for an instruction without a model.
+pub fn model(op: &Op, x: [u64; 4]) -> Option<u64> {
+    match op.parts[0] {
+        "cvt" if op.has("pack") => pack(op, x),
         "cvt" => conversion(op, x),
+        _ if op.text.contains(" atom.") => atomic(op, x),
         _ if op.text.contains(".cc.") => carries(op, x),
         _ => match op.last(0) {
             "f32" if op.parts[0] != "set" && op.parts[0] != "setp" => f32_op(op, x),
@@ -74,8 +81,7 @@ pub fn evaluate(op: &Op, x: [u64; 4]) -> u64 {
             "f32" | "f64" => comparison(op, x),
             _ => integer_op(op, x).or_else(|| bit_op(op, x)),
         },
-    };
-    result.unwrap_or_else(|| panic!("no model of {}", op.text))
+    }
 }
 
 fn f32_op(op: &Op, x: [u64; 4]) -> Option<u64> {
@@ -228,6 +234,29 @@ fn conversion(op: &Op, x: [u64; 4]) -> Option<u64> {
         }
         ("tf32", "f32") => u64::from(convert::f32_to_tf32(a as u32, rounding, clamp)),
         _ => float_to_float(op, a, float_type(to)?, float_type(from)?, rounding, clamp, sat, ftz)?,
+    })
+}
+
+fn pack(op: &Op, x: [u64; 4]) -> Option<u64> {
+    let to = integer_type(op.parts[3])?;
+    Some(u64::from(ints::pack_saturated(x[0] as u32, x[1] as u32, x[2] as u32, to)))
+}
+
+/// Store, atomic operation, load: the value in the cell.
+fn atomic(op: &Op, x: [u64; 4]) -> Option<u64> {
+    let name = op.text.split("atom.").nth(1)?.split(' ').next()?;
+    let ([la, lb, _, _], [a, b, _, _]) = (x, x.map(|v| v as u32));
+    let packed = |kind: Half| u64::from(pairwise2(a, b, |x, y| kind.add(x, y, HalfMode::default())));
+    Some(match name {
+        "global.add.f32" => u64::from(single::add_atomic(a, b, false)),
+        "shared.add.f32" => u64::from(single::add_atomic(a, b, true)),
+        "global.add.f64" => double::add_atomic(la, lb, false),
+        "shared.add.f64" => double::add_atomic(la, lb, true),
+        "global.add.noftz.f16x2" | "shared.add.noftz.f16x2" => packed(Half::F16),
+        "global.add.noftz.bf16x2" => packed(Half::Bf16),
+        "global.inc.u32" => u64::from(if a >= b { 0 } else { a + 1 }),
+        "global.dec.u32" => u64::from(if a == 0 || a > b { b } else { a - 1 }),
+        _ => return None,
     })
 }
 

@@ -92,14 +92,8 @@ impl<'a> Decoder<'a> {
             "%lanemask_ge" => Special::MaskGe,
             "%dynamic_smem_size" => Special::DynamicShared,
             "%total_smem_size" => Special::TotalShared,
-            // One multiprocessor runs everything; `%reserved_smem` is only passed to address arithmetic of the runtime.
-            "%gridid"
-            | "%cluster_ctarank"
-            | "%smid"
-            | "%warpgroupid"
-            | "%reserved_smem_offset_begin"
-            | "%reserved_smem_offset_end"
-            | "%reserved_smem_offset_cap" => Special::Zero,
+            // One multiprocessor runs everything.
+            "%gridid" | "%cluster_ctarank" | "%smid" => Special::Zero,
             _ => return Ok(None),
         }))
     }

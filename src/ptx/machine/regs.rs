@@ -1,5 +1,8 @@
 //! Lane loops over register rows. All are inlined into the dispatch loop, where they take its vector instructions.
 
+// Indices of lanes say more than iterators here, and vectorise as well.
+#![allow(clippy::needless_range_loop)]
+
 pub(crate) type Row = [u32; 32];
 pub(crate) type WideRow = [u64; 32];
 

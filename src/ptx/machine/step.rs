@@ -124,46 +124,17 @@ macro_rules! wide_product {
 
 /// A comparison chosen once for all lanes: Eq Ne Lt Le Gt Ge, then the unordered ones of floats.
 macro_rules! setp {
-    ($w:ident, $i:ident, $m:ident, $file:ident, |$x:ident| $conv:expr, $unordered:expr) => {{
+    ($w:ident, $i:ident, $m:ident, $file:ident, $key:expr, $unordered:expr) => {{
         let (ra, rb) = (&$w.$file[usize::from($i.a)], &$w.$file[usize::from($i.b)]);
+        let key = $key;
         let value = match $i.m & 15 {
-            0 => compare(ra, rb, |l, r| {
-                let $x = l;
-                let l = $conv;
-                let $x = r;
-                l == $conv
-            }),
-            1 => compare(ra, rb, |l, r| {
-                let $x = l;
-                let l = $conv;
-                let $x = r;
-                let r = $conv;
-                l < r || l > r
-            }),
-            2 => compare(ra, rb, |l, r| {
-                let $x = l;
-                let l = $conv;
-                let $x = r;
-                l < $conv
-            }),
-            3 => compare(ra, rb, |l, r| {
-                let $x = l;
-                let l = $conv;
-                let $x = r;
-                l <= $conv
-            }),
-            4 => compare(ra, rb, |l, r| {
-                let $x = l;
-                let l = $conv;
-                let $x = r;
-                l > $conv
-            }),
-            5 => compare(ra, rb, |l, r| {
-                let $x = l;
-                let l = $conv;
-                let $x = r;
-                l >= $conv
-            }),
+            0 => compare(ra, rb, |x, y| key(x) == key(y)),
+            // Ordered: false on NaN.
+            1 => compare(ra, rb, |x, y| key(x) < key(y) || key(x) > key(y)),
+            2 => compare(ra, rb, |x, y| key(x) < key(y)),
+            3 => compare(ra, rb, |x, y| key(x) <= key(y)),
+            4 => compare(ra, rb, |x, y| key(x) > key(y)),
+            5 => compare(ra, rb, |x, y| key(x) >= key(y)),
             other => $unordered(other, ra, rb),
         };
         finish_setp($w, &$i, value, $m);
@@ -263,8 +234,8 @@ pub(crate) fn run_group<C: Config>(
             Op::Sub32 => lanes32!(w, i, m, |x, y| x.wrapping_sub(y)),
             Op::Mul32 => lanes32!(w, i, m, |x, y| x.wrapping_mul(y)),
             Op::Mad32 => lanes32!(w, i, m, |x, y, z| x.wrapping_mul(y).wrapping_add(z)),
-            Op::MulHiU32 => lanes32!(w, i, m, |x, y| (u64::from(x) * u64::from(y) >> 32) as u32),
-            Op::MulHiS32 => lanes32!(w, i, m, |x, y| (i64::from(x as i32) * i64::from(y as i32) >> 32) as u32),
+            Op::MulHiU32 => lanes32!(w, i, m, |x, y| ((u64::from(x) * u64::from(y)) >> 32) as u32),
+            Op::MulHiS32 => lanes32!(w, i, m, |x, y| ((i64::from(x as i32) * i64::from(y as i32)) >> 32) as u32),
             Op::MulWideU32 => wide_product!(w, i, m, |x, y| u64::from(x) * u64::from(y)),
             Op::MulWideS32 => wide_product!(w, i, m, |x, y| (i64::from(x as i32) * i64::from(y as i32)) as u64),
             Op::MadWideU32 => wide_product!(w, i, m, |x, y, z| (u64::from(x) * u64::from(y)).wrapping_add(z)),
@@ -368,12 +339,12 @@ pub(crate) fn run_group<C: Config>(
             Op::FmaF64 => lanes64!(w, i, m, |x, y, z| bd(fd(x).mul_add(fd(y), fd(z)))),
             Op::DivF64 => lanes64!(w, i, m, |x, y| bd(fd(x) / fd(y))),
             Op::NegF64 => lanes64!(w, i, m, |x| bd(-fd(x))),
-            Op::SetpU32 => setp!(w, i, m, r, |x| x, never),
-            Op::SetpS32 => setp!(w, i, m, r, |x| x as i32, never),
-            Op::SetpU64 => setp!(w, i, m, q, |x| x, never),
-            Op::SetpS64 => setp!(w, i, m, q, |x| x as i64, never),
-            Op::SetpF32 => setp!(w, i, m, r, |x| f(x), unordered32),
-            Op::SetpF64 => setp!(w, i, m, q, |x| fd(x), unordered64),
+            Op::SetpU32 => setp!(w, i, m, r, |x: u32| x, never),
+            Op::SetpS32 => setp!(w, i, m, r, |x: u32| x as i32, never),
+            Op::SetpU64 => setp!(w, i, m, q, |x: u64| x, never),
+            Op::SetpS64 => setp!(w, i, m, q, |x: u64| x as i64, never),
+            Op::SetpF32 => setp!(w, i, m, r, f, unordered32),
+            Op::SetpF64 => setp!(w, i, m, q, fd, unordered64),
             Op::MovPred => put_predicate_of(w, &i, m, predicate(&w.p, i.a)),
             Op::NotPred => put_predicate_of(w, &i, m, !predicate(&w.p, i.a)),
             Op::AndPred => put_predicate_of(w, &i, m, predicate(&w.p, i.a) & predicate(&w.p, i.b)),

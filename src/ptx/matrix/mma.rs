@@ -123,12 +123,22 @@ const MOST_FLOATS: usize = 512;
 /// Elements of the largest result.
 const MOST_RESULTS: usize = 256;
 
-/// One form of `mma.sync`: `m16n8k16` and so on, `.row.col`.
+/// One supported form of `mma.sync`, `.row.col`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mma {
-    pub m: u32,
-    pub n: u32,
-    pub k: u32,
+    m: u32,
+    n: u32,
+    k: u32,
+    a: Element,
+    b: Element,
+    c: Accumulator,
+    d: Accumulator,
+    saturate: bool,
+}
+
+/// Element types of `mma` and `wmma.mma`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Types {
     pub a: Element,
     pub b: Element,
     pub c: Accumulator,
@@ -138,8 +148,28 @@ pub struct Mma {
 }
 
 impl Mma {
-    /// The form, or None if it does not exist or is not supported.
-    pub fn supported(self) -> Option<Self> {
+    /// The form `m16n8k16` and so on, or None if it does not exist or is not supported.
+    pub fn new((m, n, k): (u32, u32, u32), types: Types) -> Option<Self> {
+        let form = Self::unchecked((m, n, k), types);
+        form.exists().then_some(form)
+    }
+
+    /// Any form: `wmma` has shapes of its own.
+    pub(super) fn unchecked((m, n, k): (u32, u32, u32), types: Types) -> Self {
+        let Types { a, b, c, d, saturate } = types;
+        Mma { m, n, k, a, b, c, d, saturate }
+    }
+
+    /// m, n, k.
+    pub fn shape(&self) -> (u32, u32, u32) {
+        (self.m, self.n, self.k)
+    }
+
+    pub fn types(&self) -> Types {
+        Types { a: self.a, b: self.b, c: self.c, d: self.d, saturate: self.saturate }
+    }
+
+    fn exists(&self) -> bool {
         use Element::*;
         let shape = (self.m, self.n, self.k);
         let float = matches!(self.c, Accumulator::F16 | Accumulator::F32);
@@ -153,7 +183,7 @@ impl Mma {
             (S4 | U4, S4 | U4) => self.c == Accumulator::S32 && matches!(shape, (8, 8, 32) | (16, 8, 32 | 64)),
             _ => false,
         };
-        (good && self.c == self.d).then_some(self)
+        good && self.c == self.d
     }
 
     pub fn fragment_a(&self) -> Fragment {

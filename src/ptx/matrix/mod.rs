@@ -21,7 +21,7 @@ pub mod transfer;
 pub mod wmma;
 
 pub use fragment::Fragment;
-pub use mma::{Accumulator, Element, Mma};
+pub use mma::{Accumulator, Element, Mma, Types};
 pub use wmma::Wmma;
 
 /// One 32-bit register of a warp.

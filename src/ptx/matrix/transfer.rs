@@ -11,7 +11,7 @@ pub type Tile = [[u16; 8]; 8];
 /// The lane whose address is that of a row of a matrix.
 #[inline]
 pub const fn address_lane(matrix: u32, row: u32) -> u32 {
-    (matrix * 8 + row) % 32
+    matrix % 4 * 8 + row % 8
 }
 
 /// Row and column of one half (0: low) of a lane's register.

@@ -73,7 +73,7 @@ impl<'a> Parser<'a> {
                         self.advance();
                     }
                 }
-                ".pragma" => self.to_semicolon()?,
+                ".pragma" => self.skip_statement()?,
                 ".reqnctapercluster" => {
                     if self.extents()? != [1, 1, 1] {
                         function.unsupported = Some("thread block clusters (.reqnctapercluster)".into());
@@ -117,8 +117,7 @@ impl<'a> Parser<'a> {
     fn shape(&mut self) -> Result_<Shape> {
         let mut shape = Shape { space: Space::Generic, ty: Type::B8, align: None, lanes: 1 };
         let mut typed = false;
-        loop {
-            let Token::Word(word) = self.token else { break };
+        while let Token::Word(word) = self.token {
             if !word.starts_with('.') {
                 break;
             }

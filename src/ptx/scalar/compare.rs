@@ -52,22 +52,23 @@ impl Comparison {
     #[inline]
     pub fn floats(self, a: f64, b: f64) -> bool {
         use Comparison::*;
+        let unordered = a.is_nan() | b.is_nan();
         match self {
             Eq => a == b,
             // `ne` is ordered in PTX: false on NaN.
-            Ne => a < b || a > b,
+            Ne => a != b && !unordered,
             Lt => a < b,
             Le => a <= b,
             Gt => a > b,
             Ge => a >= b,
-            Equ => !(a < b || a > b),
+            Equ => a == b || unordered,
             Neu => a != b,
-            Ltu => !(a >= b),
-            Leu => !(a > b),
-            Gtu => !(a <= b),
-            Geu => !(a < b),
-            Num => !(a.is_nan() || b.is_nan()),
-            Nan => a.is_nan() || b.is_nan(),
+            Ltu => a < b || unordered,
+            Leu => a <= b || unordered,
+            Gtu => a > b || unordered,
+            Geu => a >= b || unordered,
+            Num => !unordered,
+            Nan => unordered,
         }
     }
 
@@ -180,10 +181,13 @@ pub fn extreme_f32(a: u32, b: u32, how: Extreme) -> u32 {
     extreme_bits(a, b, 0x7f80_0000, how)
 }
 
-/// `{min,max}.f32 d, a, b, c` (sm_100): folded from the left; it only exists with the modifiers of the pair.
+/// `{min,max}{.ftz}{.NaN}{.abs}.f32 d, a, b, c` (sm_100): of magnitudes under `.abs`. Folded from the left; by the ISA,
+/// not compared with hardware.
 #[inline]
-pub fn extreme3_f32(a: u32, b: u32, c: u32, how: Extreme) -> u32 {
-    extreme_f32(extreme_f32(a, b, how), c, how)
+pub fn extreme3_f32(a: u32, b: u32, c: u32, how: Extreme, abs: bool) -> u32 {
+    let how = Extreme { xorsign_abs: false, ..how };
+    let side = |bits: u32| if abs { bits & 0x7fff_ffff } else { bits };
+    extreme_f32(extreme_f32(side(a), side(b), how), side(c), how)
 }
 
 /// `{min,max}.f64`. Of two NaNs the second passes.

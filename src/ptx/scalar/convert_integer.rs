@@ -3,7 +3,8 @@
 use super::convert::F32_NAN;
 use super::format::{F16, F32, F64, Format, Rounding};
 
-/// An integer type of PTX: 8, 16, 32 or 64 bits. Values travel as the low bits of a `u64`.
+/// An integer type of PTX: 8, 16, 32 or 64 bits. Values travel as the low bits of a `u64`. Other widths are read as the
+/// nearest from 1 to 64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Integer {
     pub bits: u32,
@@ -15,15 +16,24 @@ impl Integer {
         Integer { bits, signed }
     }
 
+    const fn width(self) -> u32 {
+        match self.bits {
+            0 => 1,
+            1..=64 => self.bits,
+            _ => 64,
+        }
+    }
+
     /// Smallest and largest value.
     pub const fn range(self) -> (i128, i128) {
-        if self.signed { (-(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1) } else { (0, (1 << self.bits) - 1) }
+        let width = self.width();
+        if self.signed { (-(1 << (width - 1)), (1 << (width - 1)) - 1) } else { (0, (1 << width) - 1) }
     }
 
     /// The value of the low bits.
     #[inline]
     pub const fn value(self, raw: u64) -> i128 {
-        let unused = 64 - self.bits;
+        let unused = 64 - self.width();
         if self.signed { ((raw << unused) as i64 >> unused) as i128 } else { (raw << unused >> unused) as i128 }
     }
 
@@ -41,6 +51,17 @@ pub fn integer_to_integer(raw: u64, from: Integer, to: Integer, saturate: bool) 
     let value = from.value(raw);
     let (least, greatest) = to.range();
     to.wrap(if saturate { value.clamp(least, greatest) } else { value })
+}
+
+/// `cvt.pack.sat.<to>.s32 d, a, b` and, for 8-bit targets, `cvt.pack.sat.<to>.s32.b32 d, a, b, c`: `b` saturated in the
+/// lowest part, `a` beside it, the low half of `c` above two bytes.
+#[inline]
+pub fn pack_saturated(a: u32, b: u32, c: u32, to: Integer) -> u32 {
+    let from = Integer::new(32, true);
+    let bits = if to.bits <= 8 { 8 } else { 16 };
+    let part = |x: u32| integer_to_integer(u64::from(x), from, to, true) as u32 & (u32::MAX >> (32 - bits));
+    let pair = part(a) << bits | part(b);
+    if bits == 8 { c << 16 | pair } else { pair }
 }
 
 /// Rounds to an integral value, sign of zero kept.
@@ -61,7 +82,7 @@ pub fn round_integral(value: f64, rounding: Rounding) -> f64 {
 #[inline]
 pub fn float_to_integer(value: f64, source_is_double: bool, to: Integer, rounding: Rounding) -> u64 {
     if value.is_nan() {
-        return if source_is_double || to.bits == 64 { to.wrap(1 << (to.bits - 1)) } else { 0 };
+        return if source_is_double || to.bits == 64 { to.wrap(1 << (to.width() - 1)) } else { 0 };
     }
     let integral = round_integral(value, rounding);
     let (least, greatest) = to.range();

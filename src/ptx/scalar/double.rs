@@ -40,6 +40,16 @@ pub fn add(a: u64, b: u64, rounding: Rounding) -> u64 {
     )
 }
 
+/// `atom.add.f64`, `red.add.f64`: the new value of a cell. In global memory a NaN passes as it is, not made quiet.
+#[inline]
+pub fn add_atomic(cell: u64, b: u64, shared: bool) -> u64 {
+    match (shared, is_nan(cell), is_nan(b)) {
+        (false, _, true) => b,
+        (false, true, _) => cell,
+        _ => add(b, cell, Rounding::NearestEven),
+    }
+}
+
 #[inline]
 pub fn sub(a: u64, b: u64, rounding: Rounding) -> u64 {
     add(a, if is_nan(b) { b } else { b ^ F64.sign_bit() }, rounding)
@@ -131,7 +141,7 @@ pub fn div(a: u64, b: u64, rounding: Rounding) -> u64 {
             // A 128-bit numerator over a divisor of at most 53 bits leaves at least 64 bits of quotient.
             let shift = if x == 0 { 0 } else { u128::from(x).leading_zeros() as i32 };
             let (numerator, divisor) = (u128::from(x) << shift, u128::from(y));
-            let quotient = numerator / divisor | u128::from(numerator % divisor != 0);
+            let quotient = (numerator / divisor) | u128::from(numerator % divisor != 0);
             F64.round(negative, quotient, p - q - shift, rounding)
         }
         _ => pass_nan([b, a], finish(native)),

@@ -101,9 +101,9 @@ impl Format {
         }
         let length = 128 - significand.leading_zeros() as i32;
         let precision = self.mantissa_bits as i32 + 1;
-        let unit = (exponent + length - precision).max(self.least_exponent());
-        let kept = shift_right_rounding(significand, unit - exponent, negative, rounding);
-        let field = (unit - self.least_exponent()) as u64;
+        let unit = exponent.saturating_add(length - precision).max(self.least_exponent());
+        let kept = shift_right_rounding(significand, unit.saturating_sub(exponent), negative, rounding);
+        let field = unit.saturating_sub(self.least_exponent()) as u64;
         // A carry out of the significand and the step from subnormal to normal both fall out of this sum.
         let magnitude = (field << self.mantissa_bits).saturating_add(kept);
         sign | if magnitude >= self.infinity() || field >> self.exponent_bits != 0 {
@@ -125,7 +125,7 @@ impl Format {
 /// significands that `Format::round` passes.
 pub fn shift_right_rounding(significand: u128, shift: i32, negative: bool, rounding: Rounding) -> u64 {
     if shift <= 0 {
-        return (significand << (-shift).min(127)) as u64;
+        return (significand << shift.unsigned_abs().min(127)) as u64;
     }
     // Beyond 127 the whole significand is below half a unit.
     let (kept, rest, half) = match shift {

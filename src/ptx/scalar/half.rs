@@ -49,7 +49,7 @@ impl Half {
     /// number (see `single`).
     const fn tiny(self) -> f32 {
         let (least, units) = match self {
-            Half::F16 => (6.103_515_625e-5, 4096.0),
+            Half::F16 => (1.0 / 16_384.0, 4096.0),
             Half::Bf16 => (f32::MIN_POSITIVE, 512.0),
         };
         least - least / units
@@ -208,7 +208,7 @@ fn add_odd_f32(x: f32, y: f32) -> u32 {
     let virtual_y = sum - x;
     let error = (x - (sum - virtual_y)) + (y - virtual_y);
     let bits = sum.to_bits();
-    let inexact = (error > 0.0) | (error < 0.0);
+    let inexact = error.abs() > 0.0;
     let away = (error > 0.0) == (sum > 0.0);
     let odd = if away { bits.wrapping_add(1) } else { bits.wrapping_sub(1) };
     if inexact & (bits & 1 == 0) { odd } else { bits }

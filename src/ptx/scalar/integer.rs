@@ -267,9 +267,9 @@ pub fn vabsdiff4_add(a: u32, b: u32, c: u32, signed: bool) -> u32 {
     (0..4).fold(c, |sum, i| sum.wrapping_add(byte(a, i, signed).abs_diff(byte(b, i, signed))))
 }
 
-/// `vabsdiff4.dtype.atype.btype` with its third operand as is; `signed` is of d, a, b.
+/// `vabsdiff4.dtype.atype.btype` without accumulation: a byte of each absolute difference; `signed` is of d, a, b. The
+/// third operand would fill the bytes outside a mask; without one it plays no part.
 #[inline]
-pub fn vabsdiff4(a: u32, b: u32, c: u32, signed: [bool; 3]) -> u32 {
-    let _ = c;
+pub fn vabsdiff4(a: u32, b: u32, _c: u32, signed: [bool; 3]) -> u32 {
     (0..4).fold(0, |word, i| word | (byte(a, i, signed[1]).abs_diff(byte(b, i, signed[2])) & 0xff) << (8 * i))
 }

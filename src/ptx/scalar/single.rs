@@ -86,7 +86,7 @@ pub fn add_odd(x: f64, y: f64) -> f64 {
     let error = (x - (sum - virtual_y)) + (y - virtual_y);
     let bits = sum.to_bits();
     // An infinite or NaN sum has a NaN error, which is neither.
-    let inexact = error > 0.0 || error < 0.0;
+    let inexact = error.abs() > 0.0;
     let away = (error > 0.0) == (sum > 0.0);
     let odd = if away { bits.wrapping_add(1) } else { bits.wrapping_sub(1) };
     f64::from_bits(if inexact && bits & 1 == 0 { odd } else { bits })
@@ -103,6 +103,12 @@ fn cancelled(sum: f64, x: f64, y: f64, rounding: Rounding) -> f64 {
 pub fn add(a: u32, b: u32, mode: Mode) -> u32 {
     let (x, y) = (input(a, mode), input(b, mode));
     output(cancelled(add_odd(x, y), x, y, mode.rounding), mode)
+}
+
+/// `atom.add.f32`, `red.add.f32`: the new value of a cell. In global memory subnormals are flushed, in shared memory not.
+#[inline]
+pub fn add_atomic(cell: u32, b: u32, shared: bool) -> u32 {
+    add(cell, b, if shared { Mode::RN } else { Mode::RN_FTZ })
 }
 
 #[inline]
@@ -177,7 +183,7 @@ pub fn mul_rn(a: u32, b: u32) -> u32 {
 /// A nearest result moved in the direction of the mode; `excess` is the sign of (nearest - exact).
 #[inline]
 fn directed(nearest: f32, excess: f64, rounding: Rounding) -> f32 {
-    if rounding == Rounding::NearestEven || !(excess > 0.0 || excess < 0.0) {
+    if rounding == Rounding::NearestEven || excess == 0.0 || excess.is_nan() {
         return nearest;
     }
     // A double beside `nearest` on the exact side, less than half a unit away, rounds as the exact value does.

@@ -138,6 +138,7 @@ fn load_lanes<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: 
 
 /// The allocation that holds all lanes' accesses, if they are aligned: checked once for the warp.
 #[inline(always)]
+#[allow(clippy::needless_range_loop)]
 fn common<'a>(ctx: &mut Context<'a>, at: &WideRow, m: u32, bytes: u32, pc: u32) -> Option<(&'a Allocation, u32)> {
     let (mut least, mut greatest, mut low) = (u64::MAX, 0, 0);
     for lane in 0..32 {

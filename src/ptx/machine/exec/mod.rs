@@ -92,11 +92,7 @@ pub(crate) fn run<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group, i: 
             return warp_ops::exchange::<C>(ctx, w, g, i, pc, m);
         }
         Op::ActiveMask => put(&mut w.r[usize::from(i.d)], &[m; 32], m),
-        Op::Fence => {
-            if C::CHECK && i.m != 0 {
-                ctx.shadow.fence();
-            }
-        }
+        Op::Fence if C::CHECK && i.m != 0 => ctx.shadow.fence(),
         Op::Nanosleep => return poll(ctx, g, pc),
         Op::LdLocal => local::load(ctx, w, g, i, pc, m),
         Op::StLocal => local::store(ctx, w, g, i, pc, m),

@@ -216,10 +216,10 @@ fn integers(op: IntOp, int: Integer, a: &WideRow, b: &WideRow, c: &WideRow) -> W
         IntOp::Add => map2(a, b, |x, y| x.wrapping_add(y) & mask),
         IntOp::Sub => map2(a, b, |x, y| x.wrapping_sub(y) & mask),
         IntOp::MulLo => map2(a, b, |x, y| x.wrapping_mul(y) & mask),
-        IntOp::MulHi => map2(a, b, |x, y| (value(x) * value(y) >> int.bits) as u64 & mask),
+        IntOp::MulHi => map2(a, b, |x, y| ((value(x) * value(y)) >> int.bits) as u64 & mask),
         IntOp::MulWide => map2(a, b, |x, y| (value(x) * value(y)) as u64),
         IntOp::MadLo => map3(a, b, c, |x, y, z| x.wrapping_mul(y).wrapping_add(z) & mask),
-        IntOp::MadHi => map3(a, b, c, |x, y, z| ((value(x) * value(y) >> int.bits) as u64).wrapping_add(z) & mask),
+        IntOp::MadHi => map3(a, b, c, |x, y, z| (((value(x) * value(y)) >> int.bits) as u64).wrapping_add(z) & mask),
         IntOp::MadWide => map3(a, b, c, |x, y, z| ((value(x) * value(y)) as u64).wrapping_add(z)),
         IntOp::Div if narrow && int.bits == 32 => {
             single2(a, b, |x, y| if signed { integer::div_s32(x, y) } else { integer::div_u32(x, y) })
@@ -331,7 +331,7 @@ pub(super) fn carry(w: &mut Warp, i: &Inst, m: u32) {
         let (x, y) = match i.m & 3 {
             0 | 1 => (a[lane], b[lane]),
             2 => (a[lane].wrapping_mul(b[lane]), c[lane]),
-            _ => ((int.value(a[lane]) * int.value(b[lane]) >> int.bits) as u64, c[lane]),
+            _ => (((int.value(a[lane]) * int.value(b[lane])) >> int.bits) as u64, c[lane]),
         };
         let (value, flag) = match (i.m & 3, wide) {
             (1, true) => integer::sub_borrow_u64(x, y, flag),

@@ -353,6 +353,7 @@ fn slow_row(ctx: &mut Context, first: usize, warp: u32, pc: u32, strong: bool, r
 
 /// Wavefronts of one request: the most distinct words that fall into one bank of 4 bytes. Accesses of 8 bytes go by half
 /// warps, of 16 by quarters.
+#[allow(clippy::needless_range_loop)]
 pub(crate) fn wavefronts(at: &Row, bytes: u32, m: u32) -> u64 {
     let (lanes_at_once, words) = match bytes {
         16 => (8, 4),
