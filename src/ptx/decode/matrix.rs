@@ -6,7 +6,8 @@ use super::op::{Inst, Op};
 use super::{Decoded, Decoder};
 use crate::ptx::ast::*;
 use crate::ptx::matrix::fragment::{Fragment, Layout};
-use crate::ptx::matrix::wmma::Types;
+use crate::ptx::matrix::mma::Types;
+use crate::ptx::matrix::wmma::Multiply;
 use crate::ptx::matrix::{Accumulator, Element, Mma, Wmma};
 
 /// Registers of one operand: a range of `Program::lists`.
@@ -19,7 +20,7 @@ pub(crate) struct List {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum MatrixKind {
     Mma(Mma),
-    Wmma(Wmma, Types),
+    Wmma(Multiply),
     /// `wmma.load` and `wmma.store`: bytes of an element.
     Move {
         fragment: Fragment,
@@ -153,7 +154,8 @@ impl<'a> Decoder<'a> {
         let (a, b) = (m.take_map(Element::parse), m.take_map(Element::parse));
         let c = m.take_map(Accumulator::parse);
         let (Some(d), Some(a), Some(b), Some(c)) = (d, a, b, c) else { return Ok(false) };
-        let Some(mma) = (Mma { m: rows, n: columns, k, a, b, c, d, saturate }).supported() else { return Ok(false) };
+        let types = Types { a, b, c, d, saturate };
+        let Some(mma) = Mma::new((rows, columns, k), types) else { return Ok(false) };
         self.expect_operands(i, 4, 4)?;
         let wide = a == Element::F64;
         let mut op = MatrixOp::new(MatrixKind::Mma(mma));
@@ -179,16 +181,18 @@ impl<'a> Decoder<'a> {
             (m.take_map(Element::parse), m.take_map(Element::parse))
         };
         let (Some(a), Some(b), Some(c)) = (a, b, m.take_map(Accumulator::parse)) else { return Ok(false) };
-        let Some(wmma) = (Wmma { m: rows, n: columns, k }).supported(a) else { return Ok(false) };
+        let types = Types { a, b, c, d, saturate };
+        let wmma = Wmma::new((rows, columns, k)).and_then(|w| w.multiply(types));
+        let Some(wmma) = wmma else { return Ok(false) };
         self.expect_operands(i, 4, 4)?;
         let wide = a == Element::F64;
-        let types = Types { a, b, c, d, saturate };
-        let mut op = MatrixOp::new(MatrixKind::Wmma(wmma, types));
+        let [of_a, of_b, of_c, of_d] = wmma.fragments.map(|f| f.registers());
+        let mut op = MatrixOp::new(MatrixKind::Wmma(wmma));
         op.wide = wide;
-        op.d = self.fragment_list(&i.operands[0], wide, false, wmma.fragment_c(d).registers())?;
-        op.a = self.fragment_list(&i.operands[1], wide, true, wmma.fragment_a(a).registers())?;
-        op.b = self.fragment_list(&i.operands[2], wide, true, wmma.fragment_b(b).registers())?;
-        op.c = self.fragment_list(&i.operands[3], wide, true, wmma.fragment_c(c).registers())?;
+        op.d = self.fragment_list(&i.operands[0], wide, false, of_d)?;
+        op.a = self.fragment_list(&i.operands[1], wide, true, of_a)?;
+        op.b = self.fragment_list(&i.operands[2], wide, true, of_b)?;
+        op.c = self.fragment_list(&i.operands[3], wide, true, of_c)?;
         self.push_matrix(Inst::new(Op::Mma), op)
     }
 
@@ -206,24 +210,16 @@ impl<'a> Decoder<'a> {
             return Ok(false);
         };
         let space = self.space(m);
-        let wmma = Wmma { m: rows, n: columns, k };
+        let Some(wmma) = Wmma::new((rows, columns, k)) else { return Ok(false) };
         let (fragment, bytes) = if matches!(which, "a" | "b") {
             let Some(element) = m.take_map(Element::parse) else { return Ok(false) };
-            let Some(wmma) = wmma.supported(element) else { return Ok(false) };
             let fragment = if which == "a" { wmma.fragment_a(element) } else { wmma.fragment_b(element) };
             (fragment, element.bits() / 8)
         } else {
             let Some(accumulator) = m.take_map(Accumulator::parse) else { return Ok(false) };
-            // A shape that exists for any type of A and B.
-            let element = match accumulator {
-                Accumulator::F64 => Element::F64,
-                Accumulator::S32 => Element::S8,
-                _ if k == 8 => Element::Tf32,
-                _ => Element::F16,
-            };
-            let Some(wmma) = wmma.supported(element) else { return Ok(false) };
             (wmma.fragment_c(accumulator), accumulator.bits() / 8)
         };
+        let Some(fragment) = fragment else { return Ok(false) };
         self.expect_operands(i, 2, 3)?;
         let (list, place) = if store { (1, 0) } else { (0, 1) };
         let address = self.address(&i.operands[place], space)?;

@@ -38,16 +38,16 @@ pub(super) fn run<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group, i: 
             mma.execute(&a, &b, &c, &mut d);
             scatter(ctx, w, op.d, &d, m);
         }
-        MatrixKind::Wmma(wmma, types) if op.wide => {
+        MatrixKind::Wmma(wmma) if op.wide => {
             let (a, b, c) = (gather_wide(ctx, w, op.a), gather_wide(ctx, w, op.b), gather_wide(ctx, w, op.c));
             let mut d = vec![[0; 32]; usize::from(op.d.count)];
-            wmma.execute_f64(types, &a, &b, &c, &mut d);
+            wmma.execute_f64(&a, &b, &c, &mut d);
             scatter_wide(ctx, w, op.d, &d, m);
         }
-        MatrixKind::Wmma(wmma, types) => {
+        MatrixKind::Wmma(wmma) => {
             let (a, b, c) = (gather(ctx, w, op.a), gather(ctx, w, op.b), gather(ctx, w, op.c));
             let mut d = vec![[0; 32]; usize::from(op.d.count)];
-            wmma.execute(types, &a, &b, &c, &mut d);
+            wmma.execute(&a, &b, &c, &mut d);
             scatter(ctx, w, op.d, &d, m);
         }
         MatrixKind::Transpose => {
