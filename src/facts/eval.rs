@@ -256,7 +256,7 @@ impl Walker<'_> {
         let start = self.snapshot();
         let span = self.f.expr(left).span;
         self.conditions.push((span, Some(left)));
-        let outside = self.divergent.clone();
+        let outside = self.divergent;
         if !l.uniform {
             self.divergent.get_or_insert((span, "threads of one block may differ on this condition"));
         }
@@ -310,7 +310,7 @@ impl Walker<'_> {
         let t = self.truth(condition);
         let span = self.f.expr(condition).span;
         let start = self.snapshot();
-        let outside = self.divergent.clone();
+        let outside = self.divergent;
         self.conditions.push((span, Some(condition)));
         if !t.uniform {
             self.divergent.get_or_insert((span, "threads of one block may differ on this condition"));

@@ -7,11 +7,14 @@ use super::because::Because;
 use super::poly::Poly;
 use super::range::Known;
 
+/// Some quotients, and the inequalities that hold of them.
+type Quotients = (BTreeSet<Atom>, Vec<(Poly, Because)>);
+
 /// A search for a sum of inequalities.
 pub(super) struct Search<'k> {
     known: &'k Known,
     /// Quotients that stand in the inequalities, and what holds of them; made when first needed.
-    quotients: Option<(BTreeSet<Atom>, Vec<(Poly, Because)>)>,
+    quotients: Option<Quotients>,
     budget: u32,
 }
 

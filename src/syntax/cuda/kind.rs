@@ -6,6 +6,8 @@ use tree_sitter::Language;
 macro_rules! names {
     ($(#[$doc:meta])* $list:ident: $($name:ident = $text:literal)*, else $rest:ident) => {
         $(#[$doc])*
+        // A node of the kind `ERROR` is no kind of error.
+        #[allow(clippy::enum_variant_names)]
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
         pub(super) enum $list {

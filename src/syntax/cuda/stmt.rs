@@ -308,7 +308,6 @@ impl<'a> Lower<'a> {
         while let Some(arm) = at {
             at = field(arm, Field::Alternative);
             let inside = children(arm)
-                .into_iter()
                 .filter(|n| n.is_named() && !matches!(n.field(), Field::Condition | Field::Name | Field::Alternative));
             let end = at.map_or(arm.end_byte(), |n| n.start_byte());
             let span = self.input.span(arm.start_byte()..end);
