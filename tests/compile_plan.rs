@@ -211,6 +211,33 @@ const CASES: &[Case] = &[
         others: 0,
     },
     Case {
+        what: "a register, a host annotation, constants of the integer types",
+        files: &[(
+            "k.cuh",
+            "__host__ constexpr int two() { return 2; }\n__host__ __device__ int three() { return 3; }\n__global__ void k(unsigned long* p) { register int i = two() + three(); p[i] = UINT64_C(7); }\n",
+        )],
+        want: Ok(&[("k.cuh", "", None)]),
+        others: 0,
+    },
+    Case {
+        what: "an integer type that only an instantiation names, with and without cuda/std",
+        files: &[(
+            "k.cuh",
+            "template <class T> __global__ void k(T* p) { p[0] = 1; }\nvoid h() { k<int16_t><<<1, 1>>>(0); }\n",
+        )],
+        want: Ok(&[("k.cuh", "<int16_t>", None)]),
+        others: 0,
+    },
+    Case {
+        what: "integer types beside a header of cuda/std",
+        files: &[(
+            "k.cuh",
+            "#include <cuda/std/array>\n__global__ void k(int32_t* p, uint8_t* q) { cuda::std::array<int, 2> a{1, 2}; p[0] = a[q[0] & 1]; }\n",
+        )],
+        want: Ok(&[("k.cuh", "", None)]),
+        others: 0,
+    },
+    Case {
         what: "a pointer to a function, and its parameters' names",
         files: &[(
             "k.cuh",

@@ -51,7 +51,14 @@ pub(super) fn write(reach: &Reach<'_>, asked: &BTreeSet<String>) -> (String, Vec
     for name in ["cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h"] {
         include(reach, name, asked, &mut included);
     }
+    let words: BTreeSet<String> = words.union(asked).cloned().collect();
     let mut text = prelude(reach, &words, included);
+    // What nvcc accepts and the run-time compiler does not: both say nothing to device code.
+    for word in ["__host__", "register"] {
+        if body.contains(word) {
+            let _ = writeln!(text, "#define {word}");
+        }
+    }
     text.push_str(&body);
     let names = files.into_iter().map(|f| program.files[f].name.clone()).collect::<BTreeSet<_>>();
     (text, names.into_iter().collect())

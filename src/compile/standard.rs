@@ -25,6 +25,9 @@ pub fn prelude(words: &BTreeSet<String>, members: &BTreeSet<String>, defined: &B
         out.push_str(INTEGERS.text);
     } else if ints {
         out.push_str("#include <cuda/std/cstdint>\n");
+        for name in INTEGERS.names.iter().filter(|n| words.contains(**n) && !defined.contains(**n)) {
+            out.push_str(&format!("using cuda::std::{name};\n"));
+        }
     }
     // Two sets of the same names would be ambiguous: beside `cuda/std` headers, `cuda/std` supplies them all.
     for piece in PIECES.iter().filter(|p| !cccl && asked(p)) {
@@ -32,6 +35,9 @@ pub fn prelude(words: &BTreeSet<String>, members: &BTreeSet<String>, defined: &B
     }
     for (name, value) in MACROS.iter().filter(|(n, _)| words.contains(*n) && !defined.contains(*n)) {
         out.push_str(&format!("#ifndef {name}\n#define {name} {value}\n#endif\n"));
+    }
+    for (name, value) in FUNCTIONS.iter().filter(|(n, _)| words.contains(*n) && !defined.contains(*n)) {
+        out.push_str(&format!("#ifndef {name}\n#define {name}(x) {value}\n#endif\n"));
     }
     for (name, base) in WORDS.iter().filter(|(n, _)| words.contains(*n) && !defined.contains(*n)) {
         out.push_str(&format!("typedef {base} {name};\n"));
@@ -108,7 +114,20 @@ const INTEGERS: Piece = Piece {
 };
 
 /// What glibc's `sys/types.h` defines, which `cuda_runtime.h` brings along.
-const WORDS: &[(&str, &str)] = &[("uint", "unsigned int"), ("ulong", "unsigned long"), ("ushort", "unsigned short")];
+const WORDS: &[(&str, &str)] =
+    &[("uint", "unsigned int"), ("ulong", "unsigned long"), ("ushort", "unsigned short"), ("ssize_t", "long")];
+
+/// Macros with an argument.
+const FUNCTIONS: &[(&str, &str)] = &[
+    ("INT8_C", "x"),
+    ("INT16_C", "x"),
+    ("INT32_C", "x"),
+    ("INT64_C", "x##L"),
+    ("UINT8_C", "x"),
+    ("UINT16_C", "x"),
+    ("UINT32_C", "x##U"),
+    ("UINT64_C", "x##UL"),
+];
 
 const MACROS: &[(&str, &str)] = &[
     ("INFINITY", "(__builtin_bit_cast(float, 0x7f800000u))"),
