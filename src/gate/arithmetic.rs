@@ -4,7 +4,8 @@
 const FAMILIES: &[(&str, f64)] =
     &[(".bf16", 1.0 / 256.0), (".f16", 1.0 / 2048.0), (".tf32", 1.0 / 2048.0), (".f32", 1.0 / 16_777_216.0)];
 const F64: f64 = 1.0 / 9_007_199_254_740_992.0;
-const ROUNDING: &[&str] = &["add", "sub", "mul", "fma", "mad", "div", "sqrt", "rcp", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh"];
+const ROUNDING: &[&str] =
+    &["add", "sub", "mul", "fma", "mad", "div", "sqrt", "rcp", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh"];
 
 /// The unit roundoff of the least precise arithmetic in a PTX text; that of f64 where nothing rounds. Matrix
 /// instructions count by the type in which they sum, and TF32 ones by that of their factors, which they round.

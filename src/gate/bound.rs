@@ -35,7 +35,10 @@ pub enum BoundKind {
     /// Bit for bit.
     Exact,
     /// From the contract: in units of `magnitude`; `None` is no bound.
-    Given { rms: Option<f64>, max: Option<f64> },
+    Given {
+        rms: Option<f64>,
+        max: Option<f64>,
+    },
     Derived(Derivation),
 }
 

@@ -65,7 +65,10 @@ pub fn calibrate(cells: &[Judged], input: bool) -> Vec<Probed> {
         };
         let all = || cells.iter().filter_map(|c| Some((c, c.run.original.outputs.get(n)?, c.bounds.get(n)?)));
         let written = |o: &Output| o.elements() > o.count_unwritten(&(0..o.elements()));
-        note(Probe::Zero, all().filter(|c| written(c.1)).map(|(_, o, b)| refuses(o, &vec![0; o.bytes.len()], b)).collect());
+        note(
+            Probe::Zero,
+            all().filter(|c| written(c.1)).map(|(_, o, b)| refuses(o, &vec![0; o.bytes.len()], b)).collect(),
+        );
         if input {
             let others = all().filter(|c| written(c.1)).filter_map(|(c, o, b)| {
                 let other = cells.iter().find(|d| same_but_seed(c.run, d.run))?.run.original.outputs.get(n)?;

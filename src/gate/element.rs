@@ -16,7 +16,9 @@ pub fn bits(dtype: Scalar, bytes: &[u8], index: usize) -> u64 {
 /// Writes the bits of one element.
 pub fn put(dtype: Scalar, bytes: &mut [u8], index: usize, value: u64) {
     let width = dtype.bytes() as usize;
-    if let (Some(to), Some(from)) = (bytes.get_mut(index * width..(index + 1) * width), value.to_le_bytes().get(..width)) {
+    if let (Some(to), Some(from)) =
+        (bytes.get_mut(index * width..(index + 1) * width), value.to_le_bytes().get(..width))
+    {
         to.copy_from_slice(from);
     }
 }

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use super::element;
 use super::finding::{Located, locate};
 use super::side::{KernelKey, Side};
-use crate::contract::{Binding, ConcreteBuffer, ConcreteLaunch, ConcretePlan, ConcreteStep, DEVICE_ALIGNMENT, Role, Start};
+use crate::contract::{
+    Binding, ConcreteBuffer, ConcreteLaunch, ConcretePlan, ConcreteStep, DEVICE_ALIGNMENT, Role, Start,
+};
 use crate::ir::Scalar;
 use crate::ptx::{
     AllocationId, Counts, Launch, Limits, Memory, Mode, Options, Program, PtxError, Schedule, Traffic, run,
@@ -265,7 +267,8 @@ fn launch(
                 add(lines.entry((kernel.clone(), line.file.clone(), line.line)).or_default(), counts);
             }
         }
-        ran.traffic.extend(counters.traffic.into_iter().filter(|t| plan.buffers.iter().any(|b| b.name == t.allocation)));
+        ran.traffic
+            .extend(counters.traffic.into_iter().filter(|t| plan.buffers.iter().any(|b| b.name == t.allocation)));
     }
     if !outcome.completed {
         ran.stopped = Some(Stopped::Unfinished { kernel });

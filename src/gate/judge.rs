@@ -10,13 +10,8 @@ use crate::contract::Permissions;
 
 /// What is not defined about the original in this cell; empty where the candidate can be asked.
 pub fn undefined(original: &Ran) -> Vec<Undefined> {
-    let mut found: Vec<Undefined> = original
-        .findings
-        .iter()
-        .filter(|f| is_undefined(f.kind))
-        .cloned()
-        .map(Undefined::Finding)
-        .collect();
+    let mut found: Vec<Undefined> =
+        original.findings.iter().filter(|f| is_undefined(f.kind)).cloned().map(Undefined::Finding).collect();
     found.extend(original.stopped.clone().map(Undefined::Stopped));
     let inputs = original.changed_inputs.iter().cloned();
     found.extend(inputs.map(|(name, index)| Undefined::WritesInput { name, index }));

@@ -81,11 +81,8 @@ pub fn verify_pair(original: &Side, candidate: &Side, settings: &Settings) -> Ou
     let sampling = Sampling { seed: settings.seed, thorough: settings.thorough, max_bytes: settings.max_bytes };
     let mut chosen = cells(&original.plan, &sampling);
     chosen.cells.extend(at_the_sample(&chosen.cells));
-    let runs: Vec<(Cell, Result<CellRun, String>)> = chosen
-        .cells
-        .par_iter()
-        .map(|c| (c.clone(), cell::run(&original, &candidate, c, settings)))
-        .collect();
+    let runs: Vec<(Cell, Result<CellRun, String>)> =
+        chosen.cells.par_iter().map(|c| (c.clone(), cell::run(&original, &candidate, c, settings))).collect();
     let refined = refinements(&original, &runs, settings);
     let mut results = results(&original, &runs, &refined);
     let poison_pairs = poisons(&original, &runs, &mut results);
@@ -147,11 +144,7 @@ fn refinements(original: &Side, runs: &[(Cell, Result<CellRun, String>)], settin
     runs.par_iter().map(of).collect()
 }
 
-fn results(
-    original: &Side,
-    runs: &[(Cell, Result<CellRun, String>)],
-    refined: &[Option<Refined>],
-) -> Vec<CellResult> {
+fn results(original: &Side, runs: &[(Cell, Result<CellRun, String>)], refined: &[Option<Refined>]) -> Vec<CellResult> {
     let of = |((cell, run), refined): (&(Cell, Result<CellRun, String>), &Option<Refined>)| match run {
         Err(why) => CellResult {
             cell: cell.clone(),
@@ -307,7 +300,8 @@ fn same_place(a: &Fault, b: &Fault) -> bool {
         | (Unwritten { output: x, .. }, Unwritten { output: y, .. })
         | (Overwrites { output: x, .. }, Overwrites { output: y, .. })
         | (DependsOnPoison { output: x, .. }, DependsOnPoison { output: y, .. }) => x == y,
-        (WritesInput { name: x, .. }, WritesInput { name: y, .. }) | (WritesGuard { name: x }, WritesGuard { name: y }) => x == y,
+        (WritesInput { name: x, .. }, WritesInput { name: y, .. })
+        | (WritesGuard { name: x }, WritesGuard { name: y }) => x == y,
         (Stopped(x), Stopped(y)) => std::mem::discriminant(x) == std::mem::discriminant(y),
         (KeepsState { symbol: x }, KeepsState { symbol: y }) => x == y,
         _ => false,

@@ -11,9 +11,14 @@ use crate::ir::Scalar;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// The outputs had equal bits in every cell that counts.
-    EqualBits { cells: usize },
+    EqualBits {
+        cells: usize,
+    },
     /// Some outputs differed, all within their bounds.
-    WithinTolerance { cells: usize, equal: usize },
+    WithinTolerance {
+        cells: usize,
+        equal: usize,
+    },
     Failed,
     Inconclusive(Vec<String>),
 }
@@ -67,8 +72,13 @@ pub enum Undefined {
     Finding(Located),
     Stopped(Stopped),
     /// It writes what the contract calls an input.
-    WritesInput { name: String, index: u64 },
-    WritesGuard { name: String },
+    WritesInput {
+        name: String,
+        index: u64,
+    },
+    WritesGuard {
+        name: String,
+    },
 }
 
 /// What is wrong with the candidate.
@@ -76,19 +86,48 @@ pub enum Undefined {
 pub enum Fault {
     Finding(Located),
     Stopped(Stopped),
-    Mismatch { output: String, dtype: Scalar, mismatch: Mismatch, outside: u64, elements: u64, shape: Vec<u64> },
+    Mismatch {
+        output: String,
+        dtype: Scalar,
+        mismatch: Mismatch,
+        outside: u64,
+        elements: u64,
+        shape: Vec<u64>,
+    },
     /// Every element is within its bound and the mean error is not.
-    Mean { output: String, rms: f64, allowed: f64 },
+    Mean {
+        output: String,
+        rms: f64,
+        allowed: f64,
+    },
     /// Elements that the original writes and the candidate does not.
-    Unwritten { output: String, count: u64, first: u64 },
+    Unwritten {
+        output: String,
+        count: u64,
+        first: u64,
+    },
     /// Elements that the original leaves alone and the candidate writes.
-    Overwrites { output: String, count: u64, first: u64 },
-    WritesInput { name: String, index: u64 },
-    WritesGuard { name: String },
+    Overwrites {
+        output: String,
+        count: u64,
+        first: u64,
+    },
+    WritesInput {
+        name: String,
+        index: u64,
+    },
+    WritesGuard {
+        name: String,
+    },
     /// A `__device__` variable keeps what the candidate wrote.
-    KeepsState { symbol: String },
+    KeepsState {
+        symbol: String,
+    },
     /// Two runs that differed only in the poison gave other results.
-    DependsOnPoison { output: String, index: u64 },
+    DependsOnPoison {
+        output: String,
+        index: u64,
+    },
 }
 
 /// One output of one cell.

@@ -21,7 +21,8 @@ rect.bar{fill:#c80}rect.equal{fill:#2a7}line.bound{stroke:#c33;stroke-dasharray:
 
 /// The page. `problems` are the diagnostics as text, already rendered.
 pub fn html(r: &Report, problems: &[String]) -> String {
-    let mut out = String::from("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>kopt verify</title>");
+    let mut out =
+        String::from("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>kopt verify</title>");
     let _ = write!(out, "<style>{STYLE}</style></head><body>\n<h1>kopt verify</h1>\n");
     let word = r.outcome.verdict.word();
     let _ = writeln!(out, "<p class=\"verdict {word}\">{}</p>", escape(&sentence(r.outcome)));
@@ -47,7 +48,9 @@ pub fn html(r: &Report, problems: &[String]) -> String {
 
 fn facts(out: &mut String, r: &Report) {
     out.push_str("<table>\n");
-    let mut row = |a: &str, b: String| _ = writeln!(out, "<tr><th>{a}</th><td style=\"text-align:left\">{}</td></tr>", escape(&b));
+    let mut row = |a: &str, b: String| {
+        _ = writeln!(out, "<tr><th>{a}</th><td style=\"text-align:left\">{}</td></tr>", escape(&b))
+    };
     row("original", format!("{}: {} (BLAKE3 {})", r.original.file, r.original.kernels.join(", "), r.original.hash));
     row("candidate", format!("{}: {} (BLAKE3 {})", r.candidate.file, r.candidate.kernels.join(", "), r.candidate.hash));
     row("contract", r.contract.0.clone());
@@ -98,7 +101,11 @@ fn errors(out: &mut String, r: &Report) {
 
 fn counters(out: &mut String, r: &Report) {
     let Some(m) = &r.outcome.counters else { return };
-    let _ = writeln!(out, "<h2>Counters (estimated)</h2>\n<p>Counted in the interpreter in the cell {}. A device was not asked.</p>", escape(&cell(&m.cell)));
+    let _ = writeln!(
+        out,
+        "<h2>Counters (estimated)</h2>\n<p>Counted in the interpreter in the cell {}. A device was not asked.</p>",
+        escape(&cell(&m.cell))
+    );
     out.push_str("<table><tr><th></th><th>before</th><th>after</th><th></th></tr>\n");
     for row in counter_rows(&m.original.total, &m.candidate.total) {
         let (b, a) = (row.show(row.before), row.show(row.after));
@@ -106,7 +113,15 @@ fn counters(out: &mut String, r: &Report) {
     }
     out.push_str("</table>\n<table><tr><th>unique bytes</th><th>read before</th><th>read after</th><th>written before</th><th>written after</th></tr>\n");
     for (name, t) in traffic_rows(&m.original, &m.candidate) {
-        let _ = writeln!(out, "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>", escape(&name), t[0], t[2], t[1], t[3]);
+        let _ = writeln!(
+            out,
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+            escape(&name),
+            t[0],
+            t[2],
+            t[1],
+            t[3]
+        );
     }
     out.push_str("</table>\n");
 }

@@ -79,9 +79,7 @@ fn output(o: &OutputResult) -> Value {
 }
 
 fn located(f: &Located) -> Value {
-    let sample = |s: &crate::ptx::Sample| {
-        json!({ "block": s.block, "thread": s.thread, "address": s.address, "detail": s.detail })
-    };
+    let sample = |s: &crate::ptx::Sample| json!({ "block": s.block, "thread": s.thread, "address": s.address, "detail": s.detail });
     json!({
         "kind": format!("{:?}", f.kind), "kernel": f.kernel, "file": f.file, "line": f.line, "count": f.count,
         "samples": f.samples.iter().map(sample).collect::<Vec<_>>(),
@@ -140,7 +138,8 @@ fn counters(r: &Report) -> Value {
 /// One run by itself, for `kopt run`.
 pub fn ran(c: &Cell, ran: &Ran) -> Value {
     let output = |o: &crate::gate::execute::Output| {
-        let head = (0..o.elements().min(8)).map(|i| show(o.dtype, crate::gate::element::bits(o.dtype, &o.bytes, i as usize)));
+        let head =
+            (0..o.elements().min(8)).map(|i| show(o.dtype, crate::gate::element::bits(o.dtype, &o.bytes, i as usize)));
         json!({
             "name": o.name, "dtype": o.dtype.name(), "elements": o.elements(),
             "blake3": blake3::hash(&o.bytes).to_hex().to_string(), "head": head.collect::<Vec<_>>(),

@@ -12,14 +12,22 @@ const HEIGHT: usize = 180;
 /// what is allowed on the average.
 pub fn histogram(o: &OutputResult) -> String {
     let most = o.histogram.iter().copied().max().unwrap_or(0).max(1);
-    let height = |n: u64| if n == 0 { 0.0 } else { (1.0 + (n as f64).log10()) / (1.0 + (most as f64).log10()) * (HEIGHT as f64 - 50.0) };
+    let height = |n: u64| {
+        if n == 0 { 0.0 } else { (1.0 + (n as f64).log10()) / (1.0 + (most as f64).log10()) * (HEIGHT as f64 - 50.0) }
+    };
     let step = WIDTH / BINS;
-    let mut out = format!("<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"errors of {}\">", escape(&o.name));
+    let mut out =
+        format!("<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"errors of {}\">", escape(&o.name));
     for (i, n) in o.histogram.iter().enumerate() {
         let (x, h) = (i * step, height(*n));
         let y = HEIGHT as f64 - 30.0 - h;
         let class = if i == 0 { "equal" } else { "bar" };
-        let _ = write!(out, "<rect class=\"{class}\" x=\"{}\" y=\"{y:.1}\" width=\"{}\" height=\"{h:.1}\"/>", x + 3, step - 6);
+        let _ = write!(
+            out,
+            "<rect class=\"{class}\" x=\"{}\" y=\"{y:.1}\" width=\"{}\" height=\"{h:.1}\"/>",
+            x + 3,
+            step - 6
+        );
         let _ = write!(out, "<text x=\"{}\" y=\"{}\">{}</text>", x + step / 2, HEIGHT - 15, escape(&bin_label(i)));
         if *n > 0 {
             let _ = write!(out, "<text x=\"{}\" y=\"{:.1}\">{n}</text>", x + step / 2, y - 4.0);

@@ -45,8 +45,11 @@ pub fn group(value: u64) -> String {
 
 /// The rows in which either side counted something.
 pub fn counter_rows(before: &Counts, after: &Counts) -> Vec<CounterRow> {
-    let bytes_per = |c: &Counts| if c.global_sectors == 0 { 0.0 } else { 100.0 * c.global_bytes as f64 / (32.0 * c.global_sectors as f64) };
-    let conflicts = |c: &Counts| if c.shared_requests == 0 { 0.0 } else { c.shared_wavefronts as f64 / c.shared_requests as f64 };
+    let bytes_per = |c: &Counts| {
+        if c.global_sectors == 0 { 0.0 } else { 100.0 * c.global_bytes as f64 / (32.0 * c.global_sectors as f64) }
+    };
+    let conflicts =
+        |c: &Counts| if c.shared_requests == 0 { 0.0 } else { c.shared_wavefronts as f64 / c.shared_requests as f64 };
     type Of<'a> = Box<dyn Fn(&Counts) -> f64 + 'a>;
     let count = |f: fn(&Counts) -> u64| -> Of { Box::new(move |c| f(c) as f64) };
     let class = |k: Class| -> Of { Box::new(move |c: &Counts| c.class(k) as f64) };
@@ -68,7 +71,8 @@ pub fn counter_rows(before: &Counts, after: &Counts) -> Vec<CounterRow> {
         ("atomics", class(Class::Atomic), 0),
         ("local memory accesses", Box::new(|c| (c.class(Class::LocalLoad) + c.class(Class::LocalStore)) as f64), 0),
     ];
-    let row = |(what, f, digits): (&'static str, Of, usize)| CounterRow { what, before: f(before), after: f(after), digits };
+    let row =
+        |(what, f, digits): (&'static str, Of, usize)| CounterRow { what, before: f(before), after: f(after), digits };
     rows.into_iter().map(row).filter(|r| r.before != 0.0 || r.after != 0.0).collect()
 }
 

@@ -158,10 +158,8 @@ fn outputs(out: &mut String, o: &Outcome) {
 fn counters(out: &mut String, r: &Report) {
     let Some(m) = &r.outcome.counters else { return };
     let rows = counter_rows(&m.original.total, &m.candidate.total);
-    let shown: Vec<[String; 4]> = rows
-        .iter()
-        .map(|row| [row.what.to_owned(), row.show(row.before), row.show(row.after), row.ratio()])
-        .collect();
+    let shown: Vec<[String; 4]> =
+        rows.iter().map(|row| [row.what.to_owned(), row.show(row.before), row.show(row.after), row.ratio()]).collect();
     let width = |i: usize, least: usize| shown.iter().map(|s| s[i].len()).max().unwrap_or(0).max(least);
     let (a, b, c) = (width(0, 0), width(1, 6), width(2, 5));
     let _ = writeln!(out, "  {:a$}  {:>b$}  {:>c$}", "", "before", "after");

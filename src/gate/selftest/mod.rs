@@ -70,7 +70,12 @@ pub const CASES: &[Case] = &[
     refused!("off_by_one", "add", [650], "takes the neighbour's element"),
     refused!("too_many_threads_for_bounds", "add", [658], "cannot be launched with this block"),
     refused!("traps", "add", [651], "ends in a trap"),
-    refused!("caches_by_pointer", "add", [657], "remembers the pointer in a `__device__` variable and does nothing the next time"),
+    refused!(
+        "caches_by_pointer",
+        "add",
+        [657],
+        "remembers the pointer in a `__device__` variable and does nothing the next time"
+    ),
     refused!("right_for_ten_launches", "add", [657], "counts its launches and is wrong later"),
     refused!("sums_in_half", "row_sum", [650], "accumulates in half precision"),
     refused!("sums_rounded_inputs", "row_sum", [650], "rounds its inputs as TF32 does"),
@@ -80,7 +85,12 @@ pub const CASES: &[Case] = &[
     refused!("divergent_barrier", "row_sum", [651], "a barrier in divergent code"),
     refused!("shuffle_beyond_live_lanes", "row_sum", [651], "a shuffle from lanes that left"),
     refused!("reads_unwritten_shared", "row_sum", [651], "reads shared memory that nothing wrote"),
-    refused!("softmax_without_maximum", "softmax", [650], "skips the subtraction of the maximum, right for small values"),
+    refused!(
+        "softmax_without_maximum",
+        "softmax",
+        [650],
+        "skips the subtraction of the maximum, right for small values"
+    ),
     refused!("transposes_squares_only", "transpose", [650], "right for squares"),
     refused!("overwrites_instead_of_adding", "axpy", [650], "overwrites what it should add to"),
     refused!("adds_twice", "axpy", [650], "wrong in the last element"),
@@ -99,7 +109,12 @@ pub const CASES: &[Case] = &[
     passed!("backwards", "row_sum", "within-tolerance", "summation from the end"),
     passed!("online_softmax", "softmax", "within-tolerance", "one pass instead of two"),
     passed!("padded_tile", "transpose", "equal-bits", "a padded tile in shared memory"),
-    passed!("fused_multiply_add", "axpy", "within-tolerance", "no fused multiply-add, on an output that is accumulated into"),
+    passed!(
+        "fused_multiply_add",
+        "axpy",
+        "within-tolerance",
+        "no fused multiply-add, on an output that is accumulated into"
+    ),
     passed!("private_histogram", "histogram", "equal-bits", "exact integers, counted per block first"),
     passed!("permitted_atomics", "total", "within-tolerance", "permitted atomics in another order"),
     passed!("leaves_padding", "padded", "equal-bits", "padding that neither side writes"),
