@@ -119,8 +119,20 @@ fn documents_are_of_their_schemas() {
         ("contract infer --write t.cu", "contract-infer"),
         ("contract check t.cu", "contract-check"),
         ("check absent.cu", "error"),
+        ("verify scale.ptx scale_by_adding.ptx --candidate-kernel triple", "verify"),
+        ("verify scale.ptx scale_wrong.ptx", "verify"),
+        ("verify scale.ptx scale_unguarded.ptx", "verify"),
+        ("verify scale_unguarded.ptx scale.ptx --contract scale.contract.toml", "verify"),
+        ("verify plain.cu plain.cu", "error"),
+        ("run scale.ptx", "run"),
+        ("run scale_unguarded.ptx --contract scale.contract.toml", "run"),
+        ("profile scale.ptx --gpu a100-40gb", "profile"),
     ];
     let folder = Folder::new(&[("t.cu", TRANSPOSE), ("plain.cu", PLAIN), ("broken.cu", BROKEN)]);
+    for entry in std::fs::read_dir("tests/data/verify").expect("a folder") {
+        let path = entry.expect("a file").path();
+        folder.put(&path.file_name().expect("a name").to_string_lossy(), &std::fs::read(&path).expect("a file"));
+    }
     for (command, name) in commands {
         let run = folder.kopt(&format!("--format json {command}"));
         let mut faults = vec![];

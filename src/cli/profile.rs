@@ -119,7 +119,13 @@ fn occupancies(once: &Once) -> Vec<(String, String)> {
         let text = match occupancy::of_kernel(limits, r, threads, l.shared) {
             Ok(o) => format!(
                 "{:.0} % ({} of {} warps), {} blocks, limited by {}; {} registers, {} bytes of shared memory",
-                o.percent(), o.warps, o.max_warps, o.blocks, o.limiter, r.registers, r.shared + l.shared
+                o.percent(),
+                o.warps,
+                o.max_warps,
+                o.blocks,
+                o.limiter,
+                r.registers,
+                r.shared + l.shared
             ),
             Err(why) => why.to_string(),
         };
@@ -153,7 +159,9 @@ with cold caches can take less than {:.2} us",
 }
 
 fn document(args: &Args, once: &Once) -> Value {
-    let counts = |c: &Counts| -> Value { rows(c).iter().map(|r| (r.what.to_owned(), json!(r.before))).collect::<serde_json::Map<_, _>>().into() };
+    let counts = |c: &Counts| -> Value {
+        rows(c).iter().map(|r| (r.what.to_owned(), json!(r.before))).collect::<serde_json::Map<_, _>>().into()
+    };
     let (bytes, flops) = work(once);
     let roof = args.gpu.map(|p| {
         let (floor, memory) = p.floor(bytes, flops);

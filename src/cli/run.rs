@@ -70,7 +70,9 @@ pub fn once(file: &std::path::Path, choice: &Choice, running: &Running, global: 
     let settings = running.settings();
     let mut how = kopt::gate::cell::how(&settings, settings.steps.saturating_mul(64));
     how.memory = settings.memory.saturating_mul(4);
-    let inconclusive = |why: String| Failure::new(Exit::Inconclusive, Diagnostic::error(Code(652), why).next("choose smaller sizes with --dim"));
+    let inconclusive = |why: String| {
+        Failure::new(Exit::Inconclusive, Diagnostic::error(Code(652), why).next("choose smaller sizes with --dim"))
+    };
     let begin = starts(&plan).map_err(inconclusive)?;
     let ran = execute(&built.side, &plan, &begin, &how).map_err(inconclusive)?;
     Ok(Once { opened, built, cell, ran })
@@ -90,7 +92,11 @@ fn cell(side: &Side, choice: &Choice, running: &Running) -> Result<Cell, Failure
     for (name, value) in &choice.dims {
         if side.plan.dim(name).is_none() {
             let names: Vec<&str> = side.plan.dims.iter().map(|d| d.name.as_str()).collect();
-            let next = if names.is_empty() { "the contract has no dims".into() } else { format!("choose of {}", names.join(", ")) };
+            let next = if names.is_empty() {
+                "the contract has no dims".into()
+            } else {
+                format!("choose of {}", names.join(", "))
+            };
             return Err(Failure::usage(616, format!("the contract has no dim `{name}`"), next));
         }
         cell.dims.insert(name.clone(), *value);
@@ -113,7 +119,13 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
             (0..shown).map(|i| element::show(o.dtype, element::bits(o.dtype, &o.bytes, i as usize))).collect();
         let more = if o.elements() > shown { " ..." } else { "" };
         let hash = blake3::hash(&o.bytes).to_hex();
-        printer.line(format!("output {} ({}, {} elements, BLAKE3 {})", o.name, o.dtype.name(), o.elements(), &hash[..16]))?;
+        printer.line(format!(
+            "output {} ({}, {} elements, BLAKE3 {})",
+            o.name,
+            o.dtype.name(),
+            o.elements(),
+            &hash[..16]
+        ))?;
         printer.line(format!("  {}{more}", head.join(" ")))?;
         let unwritten = o.count_unwritten(&(0..o.elements()));
         if unwritten > 0 {

@@ -55,8 +55,7 @@ pub fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
         let message = format!("no case is called `{}`", args.only.as_deref().unwrap_or(""));
         return Err(Failure::usage(662, message, "kopt gate selftest"));
     }
-    let said: Vec<Said> =
-        chosen.par_iter().map(|c| of_case(c, args)).collect::<Result<_, Failure>>()?;
+    let said: Vec<Said> = chosen.par_iter().map(|c| of_case(c, args)).collect::<Result<_, Failure>>()?;
     for s in &said {
         let mark = if s.as_expected { "ok  " } else { "FAIL" };
         let expected = match s.case.expected {

@@ -93,7 +93,8 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
     let mut original = open(&args.original, &args.running, global)?;
     let mut candidate = open(&args.candidate, &args.running, global)?;
     let settled = original.settle(&args.running, args.kernel.as_deref())?;
-    let adopted = candidate.adopt(&settled.plan, args.candidate_contract.as_deref(), args.candidate_kernel.as_deref())?;
+    let adopted =
+        candidate.adopt(&settled.plan, args.candidate_contract.as_deref(), args.candidate_kernel.as_deref())?;
     let before = original.build(&settled.plan).map_err(|u| u.failure(Exit::Inconclusive, original.sources()))?;
     let after = candidate.build(&adopted.plan).map_err(|u| u.failure(Exit::Verification, candidate.sources()))?;
     let settings = args.running.settings();
@@ -116,7 +117,8 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
         seed: args.running.seed,
     };
     if let Some(path) = &args.html {
-        let shown: Vec<String> = rendered(&ours, original.sources()).chain(rendered(&theirs, candidate.sources())).collect();
+        let shown: Vec<String> =
+            rendered(&ours, original.sources()).chain(rendered(&theirs, candidate.sources())).collect();
         write::atomically(path, report::html(&report, &shown).as_bytes())?;
     }
     for (list, sources) in [(&ours, original.sources()), (&theirs, candidate.sources())] {
@@ -206,7 +208,10 @@ fn remarks(outcome: &gate::Outcome, before: &Built, after: &Built) -> Vec<String
     let new: Vec<&str> =
         after.approximate.iter().filter(|a| !before.approximate.contains(a)).map(String::as_str).collect();
     if !new.is_empty() && !before.side.plan.permissions.approximate {
-        found.push(format!("the candidate uses approximate instructions that the original does not: {}", new.join(", ")));
+        found.push(format!(
+            "the candidate uses approximate instructions that the original does not: {}",
+            new.join(", ")
+        ));
     }
     if after.side.arithmetic > before.side.arithmetic {
         found.push("the candidate computes in a lower precision than the original".into());

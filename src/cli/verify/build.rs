@@ -109,10 +109,22 @@ impl Builder {
         Ok(built)
     }
 
-    fn kernel(&self, sources: &Sources, source: &SourceFile, key: &KernelKey, built: &mut Built) -> Result<(), Unbuilt> {
+    fn kernel(
+        &self,
+        sources: &Sources,
+        source: &SourceFile,
+        key: &KernelKey,
+        built: &mut Built,
+    ) -> Result<(), Unbuilt> {
         let written = expression(key);
-        let sliced = slice_for(&source.name, &source.text, &Target::Name(&key.name), &self.headers, std::slice::from_ref(&written))
-            .map_err(|reason| Unbuilt::Unknown(reason.diagnostic()))?;
+        let sliced = slice_for(
+            &source.name,
+            &source.text,
+            &Target::Name(&key.name),
+            &self.headers,
+            std::slice::from_ref(&written),
+        )
+        .map_err(|reason| Unbuilt::Unknown(reason.diagnostic()))?;
         let name = instance(&sliced, key);
         let request = CompileRequest { slice: &sliced, names: vec![name], arch: &self.arch, options: &self.options };
         let compiled = self.gate.compile(&request).map_err(|e| refused(e, sources))?;
@@ -153,7 +165,8 @@ impl Built {
         };
         let mut built = Built { side, approximate: vec![], constants: vec![], toolchain: "PTX as given".into() };
         for key in Side::keys(plan) {
-            let program = Program::decode(&module, &key.name).map_err(|e| Unbuilt::Unknown(unsupported(&e, sources)))?;
+            let program =
+                Program::decode(&module, &key.name).map_err(|e| Unbuilt::Unknown(unsupported(&e, sources)))?;
             built.absorb(text, &program);
             built.side.programs.insert(key, program);
         }

@@ -46,7 +46,12 @@ impl Origin {
 }
 
 /// The contract that is written down: the file given, the one beside the source, comments, or the configured one.
-pub fn written(loaded: &mut Loaded, path: &Path, given: Option<&Path>, configured: Option<&Path>) -> Result<Option<Found>, Failure> {
+pub fn written(
+    loaded: &mut Loaded,
+    path: &Path,
+    given: Option<&Path>,
+    configured: Option<&Path>,
+) -> Result<Option<Found>, Failure> {
     let own = beside(path);
     let file = given.map(Path::to_owned).or_else(|| own.is_file().then_some(own));
     if let Some(file) = file {
@@ -110,7 +115,13 @@ fn unclear(message: String, plans: &[Plan]) -> Failure {
 }
 
 /// Open questions refuse, unless they are only guesses and the user takes them.
-pub fn settle(plan: &Plan, origin: &Origin, accept: bool, path: &Path, loaded: &Loaded) -> Result<Vec<String>, Failure> {
+pub fn settle(
+    plan: &Plan,
+    origin: &Origin,
+    accept: bool,
+    path: &Path,
+    loaded: &Loaded,
+) -> Result<Vec<String>, Failure> {
     let open = plan.open();
     let (missing, guesses): (Vec<_>, Vec<_>) = open.iter().partition(|o| o.kind == OpenKind::Missing);
     let said: Vec<String> = guesses.iter().map(|o| format!("{}: {}", o.table, o.field)).collect();
@@ -130,9 +141,15 @@ pub fn settle(plan: &Plan, origin: &Origin, accept: bool, path: &Path, loaded: &
     }
     let next = match (origin, missing.is_empty()) {
         (Origin::Inferred, true) => {
-            let text = contract::print(&Contract { plans: vec![Plan { name: String::new(), ..plan.clone() }], ..Contract::default() });
+            let text = contract::print(&Contract {
+                plans: vec![Plan { name: String::new(), ..plan.clone() }],
+                ..Contract::default()
+            });
             d = d.note(format!("the proposal:\n{text}"));
-            format!("run again with --accept-proposed, or kopt contract infer --write {} and correct it", path.display())
+            format!(
+                "run again with --accept-proposed, or kopt contract infer --write {} and correct it",
+                path.display()
+            )
         }
         (Origin::Inferred, false) => format!("kopt contract infer --write {}, and answer what is open", path.display()),
         (_, true) => "remove the marks in the contract, or run again with --accept-proposed".into(),
@@ -241,7 +258,11 @@ fn renamed(original: &Plan, loaded: &Loaded, kernel: Option<&str>) -> Result<Pla
             Some(k) if launched.len() == 1 => l.kernel = k.clone(),
             _ => {
                 let message = format!("the candidate has no kernel `{}`", l.kernel);
-                return Err(Failure::usage(654, message, format!("choose with --candidate-kernel: {}", names.join(", "))));
+                return Err(Failure::usage(
+                    654,
+                    message,
+                    format!("choose with --candidate-kernel: {}", names.join(", ")),
+                ));
             }
         }
     }
@@ -249,7 +270,8 @@ fn renamed(original: &Plan, loaded: &Loaded, kernel: Option<&str>) -> Result<Pla
 }
 
 fn does_not_fit(origin: &str) -> Failure {
-    let d = Diagnostic::error(Code(663), format!("the candidate's plan ({origin}) names what the contract does not have"));
+    let d =
+        Diagnostic::error(Code(663), format!("the candidate's plan ({origin}) names what the contract does not have"));
     Failure::new(Exit::Usage, d.next("give it the args and dims of the original's contract"))
 }
 
@@ -263,7 +285,8 @@ pub fn adopt(original: &Plan, other: &Plan) -> Option<Plan> {
     if b.iter().all(|x| known(&x.name)) {
         names.extend(b.iter().map(|x| (x.name.clone(), x.name.clone())));
     } else {
-        let alike = a.len() == b.len() && a.iter().zip(&b).all(|(x, y)| x.dtype == y.dtype && x.is_buffer() == y.is_buffer());
+        let alike =
+            a.len() == b.len() && a.iter().zip(&b).all(|(x, y)| x.dtype == y.dtype && x.is_buffer() == y.is_buffer());
         if !alike {
             return None;
         }
@@ -309,7 +332,9 @@ fn step(s: &Step, names: &BTreeMap<String, String>, values: &BTreeMap<String, St
             let argument = |a: &Argument| -> Option<Argument> {
                 Some(match a {
                     Argument::Buffer(r) => Argument::Buffer(place(r)?),
-                    Argument::Int { dtype, value } => Argument::Int { dtype: *dtype, value: translated(value, values)? },
+                    Argument::Int { dtype, value } => {
+                        Argument::Int { dtype: *dtype, value: translated(value, values)? }
+                    }
                     Argument::Scalar(n) => Argument::Scalar(names.get(n)?.clone()),
                     other => other.clone(),
                 })
@@ -338,4 +363,3 @@ fn translated(e: &Expr, names: &BTreeMap<String, String>) -> Option<Expr> {
         Expr::Select(c, a, b) => Expr::Select(one(c)?, one(a)?, one(b)?),
     })
 }
-

@@ -41,7 +41,11 @@ pub fn open(path: &Path, running: &Running, global: &Global) -> Result<Opened, F
     let define: Vec<String> = config.define.iter().chain(&running.define).cloned().collect();
     let arch = running.arch.clone().or(config.arch.clone()).unwrap_or_else(|| compile_gate::DEFAULT_ARCH.to_owned());
     if let Some(kind) = path.extension().filter(|e| *e == "cubin" || *e == "fatbin") {
-        let message = format!("{}: {} files hold machine code, which the interpreter does not read", path.display(), kind.display());
+        let message = format!(
+            "{}: {} files hold machine code, which the interpreter does not read",
+            path.display(),
+            kind.display()
+        );
         return Err(Failure::usage(660, message, "give CUDA or PTX files"));
     }
     let (loaded, file) = if is_ptx(path) {
@@ -81,7 +85,8 @@ impl Opened {
     /// The contract's plan, settled and in agreement with the file.
     pub fn settle(&mut self, running: &Running, kernel: Option<&str>) -> Result<Settled, Failure> {
         let configured = self.configured.clone();
-        let found = contract::written(&mut self.loaded, &self.path, running.contract.as_deref(), configured.as_deref())?;
+        let found =
+            contract::written(&mut self.loaded, &self.path, running.contract.as_deref(), configured.as_deref())?;
         let found = match found {
             Some(found) => found,
             None if is_ptx(&self.path) => {
