@@ -99,7 +99,7 @@ pub fn verify_pair(original: &Side, candidate: &Side, settings: &Settings) -> Ou
         })
         .collect();
     let probes = calibrate(&judged, reads_contents(&original.plan));
-    let verdict = verdict(&results, &probes);
+    let verdict = verdict(&results, &probes, missing_sample(&original.plan, &chosen.cells));
     let mut left_out = brought_down;
     left_out.extend(chosen.left_out);
     Outcome {
@@ -186,11 +186,21 @@ fn reads_contents(plan: &Plan) -> bool {
     plan.args.iter().any(|a| a.is_buffer() && a.init() == Init::Keep)
 }
 
-fn verdict(results: &[CellResult], probes: &[Probed]) -> Verdict {
+/// Why the verdict cannot rest on these cells: the sizes that the contract names first are not among them.
+fn missing_sample(plan: &Plan, cells: &[Cell]) -> Option<String> {
+    let wanted: Option<Vec<(&String, i64)>> = plan.dims.iter().map(|d| Some((&d.name, *d.samples.first()?))).collect();
+    let has = |c: &Cell, (name, size): &(&String, i64)| c.dims.get(*name) == Some(size);
+    let there = |w: &Vec<(&String, i64)>| cells.iter().any(|c| w.iter().all(|d| has(c, d)));
+    let missing = wanted.filter(|w| !there(w))?;
+    let sizes: Vec<String> = missing.iter().map(|(name, size)| format!("{name} = {size}")).collect();
+    Some(format!("the contract's own sample, {}, could not be run", sizes.join(", ")))
+}
+
+fn verdict(results: &[CellResult], probes: &[Probed], missing: Option<String>) -> Verdict {
     if results.iter().any(|r| matches!(r.verdict, CellVerdict::Failed(_))) {
         return Verdict::Failed;
     }
-    let mut reasons = vec![];
+    let mut reasons: Vec<String> = missing.into_iter().collect();
     match results.first().map(|r| &r.verdict) {
         None => reasons.push("no cell could be run".to_owned()),
         Some(CellVerdict::Undefined(_)) => {

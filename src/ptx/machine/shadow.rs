@@ -108,6 +108,12 @@ impl Shadow {
         self.block.unreleased.clear();
         self.block.acquired = 0;
         self.block.in_flight.clear();
+        // What stands for parts of a word means nothing to the next block.
+        for word in self.block.parts.keys() {
+            if let Some(writer) = self.block.writers.get_mut(*word as usize) {
+                *writer = 0;
+            }
+        }
         self.block.parts.clear();
         let first = self.next();
         self.block.first = first;
