@@ -19,8 +19,7 @@ use super::options::Global;
 use super::printer::Printer;
 use super::{json, write};
 
-pub use build::{Builder, Built, WORKER};
-pub use contract::Origin;
+pub use build::{Built, WORKER};
 pub use gather::{Opened, open};
 
 #[derive(ClapArgs)]
@@ -95,6 +94,9 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
     let settled = original.settle(&args.running, args.kernel.as_deref())?;
     let adopted =
         candidate.adopt(&settled.plan, args.candidate_contract.as_deref(), args.candidate_kernel.as_deref())?;
+    for warning in &settled.warnings {
+        printer.diagnostic(original.sources(), warning)?;
+    }
     let before = original.build(&settled.plan).map_err(|u| u.failure(Exit::Inconclusive, original.sources()))?;
     let after = candidate.build(&adopted.plan).map_err(|u| u.failure(Exit::Verification, candidate.sources()))?;
     let settings = args.running.settings();

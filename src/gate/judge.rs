@@ -46,13 +46,12 @@ fn is_symbol_of(symbol: &str, name: &str) -> bool {
     symbol == own || symbol.starts_with("_Z") && symbol.contains(&format!("{}{own}", own.len()))
 }
 
+/// The bound of an output by its position, and the reference that it is measured against where there is one.
+type BoundOf<'b> = &'b dyn Fn(usize, &Output) -> (Bound, Option<Vec<u8>>);
+
 /// Outputs of one cell under their bounds. `bounds` gives the bound of each output and what it is compared with, where
 /// that is not the original's output.
-pub fn judge(
-    run: &CellRun,
-    permissions: &Permissions,
-    bounds: &dyn Fn(usize, &Output) -> (Bound, Option<Vec<u8>>),
-) -> CellResult {
+pub fn judge(run: &CellRun, permissions: &Permissions, bounds: BoundOf) -> CellResult {
     let undefined = undefined(&run.original);
     let mut outputs = vec![];
     let mut faults = vec![];
