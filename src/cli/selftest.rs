@@ -143,7 +143,11 @@ fn judge(case: &Case, running: &Running) -> Result<(String, Vec<u16>, String), F
     let adopted = candidate.adopt(&settled.plan, None, None)?;
     let before = original.build(&settled.plan).map_err(|u| u.failure(Exit::Inconclusive, original.sources()))?;
     let after = candidate.build(&adopted.plan).map_err(|u| u.failure(Exit::Verification, candidate.sources()))?;
-    let outcome = gate::verify_pair(&before.side, &after.side, &Settings { seed: running.seed, ..Settings::default() });
+    let outcome = gate::verify_pair(
+        &before.side,
+        &after.side,
+        &Settings { seed: running.seed, least_patience: 1 << 15, ..Settings::default() },
+    );
     let problems: Vec<Diagnostic> =
         gate::faults(&outcome.cells).into_iter().map(|(c, f)| report::fault(candidate.sources(), c, f)).collect();
     let first = match &outcome.verdict {

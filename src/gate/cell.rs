@@ -18,8 +18,6 @@ pub struct CellRun {
 
 /// A candidate may take this many times the instructions of the original before it counts as endless.
 const PATIENCE: u64 = 64;
-/// What a candidate may take in any case.
-const LEAST_STEPS: u64 = 1 << 20;
 
 /// Runs original and candidate.
 ///
@@ -33,7 +31,7 @@ pub fn run(original: &Side, candidate: &Side, cell: &Cell, settings: &Settings) 
     if let Some(Stopped::Limit { why, .. }) = &first.stopped {
         return Err(format!("the original: {why}"));
     }
-    let patience = first.steps.saturating_mul(PATIENCE).max(LEAST_STEPS);
+    let patience = first.steps.saturating_mul(PATIENCE).max(settings.least_patience);
     let limits = Limits { steps: patience.saturating_add(1), block_steps: patience, ..how.limits };
     let begin = if other.buffers == plan.buffers { begin } else { starts(&other)? };
     let second = execute(candidate, &other, &begin, &How { limits, ..how })?;

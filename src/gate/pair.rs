@@ -26,11 +26,20 @@ pub struct Settings {
     pub max_bytes: Option<u64>,
     /// Bytes that a run may allocate.
     pub memory: u64,
+    /// Warp instructions that a candidate may take in any case before it counts as endless.
+    pub least_patience: u64,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { seed: 1, thorough: false, steps: 4 << 20, max_bytes: Some(32 << 20), memory: 1 << 30 }
+        Settings {
+            seed: 1,
+            thorough: false,
+            steps: 4 << 20,
+            max_bytes: Some(32 << 20),
+            memory: 1 << 30,
+            least_patience: 1 << 20,
+        }
     }
 }
 
