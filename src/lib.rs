@@ -28,6 +28,7 @@
 //!
 //! `docs/architecture.md` says why, and how to add a skill, a pass, a question or a language.
 
+pub mod child;
 pub mod compile;
 pub mod config;
 pub mod contract;
@@ -35,7 +36,6 @@ pub mod diag;
 pub mod edit;
 pub mod facts;
 pub mod gate;
-#[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod infer;
 pub mod ir;

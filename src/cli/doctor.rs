@@ -38,7 +38,7 @@ pub fn run(_: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
         disassembler(&found),
         Tier {
             number: 3,
-            gives: "the GPU that is here (this version asks it nothing but its name)",
+            gives: "kernels on the GPU that is here (`kopt run --on gpu`); no times yet",
             there: matches!(gpu, Gpu::Found { .. }),
             found: gpu.to_string(),
             mend: match gpu {

@@ -6,6 +6,7 @@ mod check;
 mod completions;
 mod contract;
 mod demo;
+mod device;
 mod doctor;
 mod exit;
 mod explain;
@@ -89,6 +90,9 @@ enum Command {
     /// The compiler's child process
     #[command(name = verify::WORKER, hide = true)]
     CompileWorker,
+    /// The process that owns a GPU
+    #[command(name = device::WORKER, hide = true)]
+    GpuWorker,
 }
 
 pub fn main() -> ExitCode {
@@ -116,6 +120,7 @@ fn dispatch(command: Command, global: &Global, printer: &mut Printer) -> Result<
         Command::Run(args) => run::run(&args, global, printer),
         Command::Profile(args) => profile::run(&args, global, printer),
         Command::CompileWorker => verify::serve(),
+        Command::GpuWorker => device::serve(),
         Command::Check(args) => check::run(&args, global, printer),
         Command::Apply(args) => apply::run(&args, global, printer),
         Command::Why(args) => why::run(&args, global, printer),

@@ -47,7 +47,7 @@ pub struct Args {
 }
 
 /// How much is run, and from which contract.
-#[derive(ClapArgs, Default)]
+#[derive(ClapArgs, Clone, Default)]
 pub struct Running {
     /// The contract, instead of the one beside the original
     #[arg(long, value_name = "FILE")]

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::child;
 use super::nvrtc::Nvrtc;
+use crate::child;
 
 /// A wheel at one version, with the SHA-256 of its file for each platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,6 @@
 //! NVRTC only reads the candidate, but it can crash on it: [`CompileGate::with_worker`] puts it into a child process.
 
 pub mod cache;
-pub mod child;
 pub mod compare;
 mod declare;
 mod emit;

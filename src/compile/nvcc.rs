@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::child;
 use super::ptxas::{self, KernelResources};
+use crate::child;
 
 /// An nvcc and what it says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]

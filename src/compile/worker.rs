@@ -9,16 +9,12 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::Mutex;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::thread;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::child;
 use super::nvrtc::{Nvrtc, NvrtcError, NvrtcOutput};
+use crate::child::{Lost, Resident, frame};
 
 #[derive(Serialize, Deserialize)]
 struct Request {
@@ -34,30 +30,15 @@ enum Reply {
     Failed { message: String },
 }
 
-/// Anything that is not a frame is skipped up to this mark, so that a stray line on the stream does no harm.
-const MARK: &[u8; 8] = b"\0kopt-w1";
-/// More than any compilation gives; a length beyond it is a damaged stream.
-const MAX_PART: u64 = 1 << 30;
-
 /// Starts the child on demand and talks to it.
-pub struct Worker {
-    program: PathBuf,
-    arguments: Vec<OsString>,
-    limit: Duration,
-    running: Mutex<Option<Running>>,
-}
-
-struct Running {
-    child: Child,
-    stdin: ChildStdin,
-    replies: Receiver<Vec<Vec<u8>>>,
-}
+#[derive(Debug)]
+pub struct Worker(Resident);
 
 impl Worker {
     /// `program` with `arguments` must end up in [`serve`] on its standard input and output. A request that takes
     /// longer than `limit` ends the child.
     pub fn new(program: PathBuf, arguments: Vec<OsString>, limit: Duration) -> Worker {
-        Worker { program, arguments, limit, running: Mutex::new(None) }
+        Worker(Resident::new(program, arguments, limit))
     }
 
     /// [`Nvrtc::compile`] in the child.
@@ -70,60 +51,12 @@ impl Worker {
     ) -> Result<NvrtcOutput, NvrtcError> {
         let request = Request { library: library.to_owned(), options: options.to_vec(), names: names.to_vec() };
         let meta = serde_json::to_vec(&request).map_err(|e| failed(e.to_string()))?;
-        let mut running = self.running.lock().unwrap_or_else(|e| e.into_inner());
-        if running.is_none() {
-            *running = Some(self.start().map_err(|e| failed(format!("cannot start {}: {e}", self.program.display())))?);
-        }
-        let Some(current) = running.as_mut() else { return Err(failed("no child".to_owned())) };
-        let sent = write_frame(&mut current.stdin, &[&meta, source.as_bytes()]);
-        let reply = match sent {
-            Ok(()) => current.replies.recv_timeout(self.limit),
-            Err(_) => Err(RecvTimeoutError::Disconnected),
-        };
-        match reply {
+        match self.0.ask(&[&meta, source.as_bytes()]) {
             Ok(parts) => decode(parts),
-            Err(reason) => {
-                let mut ended = running.take();
-                if reason == RecvTimeoutError::Timeout {
-                    return Err(NvrtcError::TimedOut { seconds: self.limit.as_secs() });
-                }
-                let status = ended.as_mut().and_then(|r| r.child.wait().ok());
-                Err(NvrtcError::Crashed { status: status.map_or_else(String::new, |s| s.to_string()) })
-            }
+            Err(Lost::TimedOut { seconds }) => Err(NvrtcError::TimedOut { seconds }),
+            Err(Lost::Crashed { status }) => Err(NvrtcError::Crashed { status }),
+            Err(lost @ Lost::NotStarted { .. }) => Err(failed(lost.to_string())),
         }
-    }
-
-    fn start(&self) -> io::Result<Running> {
-        let mut command = Command::new(&self.program);
-        command.args(&self.arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        let mut child = command.spawn()?;
-        let (Some(stdin), Some(mut stdout)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(io::Error::other("no pipes"));
-        };
-        let (send, replies) = mpsc::channel();
-        thread::spawn(move || {
-            while let Ok(parts) = read_frame(&mut stdout) {
-                if send.send(parts).is_err() {
-                    break;
-                }
-            }
-        });
-        Ok(Running { child, stdin, replies })
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        child::end_group(&mut self.child);
-        let _ = self.child.wait();
-    }
-}
-
-impl std::fmt::Debug for Worker {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "worker {}", self.program.display())
     }
 }
 
@@ -152,7 +85,7 @@ fn decode(parts: Vec<Vec<u8>>) -> Result<NvrtcOutput, NvrtcError> {
 pub fn serve(mut input: impl Read, mut output: impl Write) -> io::Result<()> {
     let mut library: Option<Nvrtc> = None;
     loop {
-        let parts = match read_frame(&mut input) {
+        let parts = match frame::read(&mut input) {
             Ok(parts) => parts,
             Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
             Err(e) => return Err(e),
@@ -163,7 +96,7 @@ pub fn serve(mut input: impl Read, mut output: impl Write) -> io::Result<()> {
             Err(error) => (Reply::Failed { message: error.to_string() }, String::new(), vec![]),
         };
         let meta = serde_json::to_vec(&reply).map_err(io::Error::other)?;
-        write_frame(&mut output, &[&meta, ptx.as_bytes(), &cubin])?;
+        frame::write(&mut output, &[&meta, ptx.as_bytes(), &cubin])?;
     }
 }
 
@@ -180,93 +113,22 @@ fn answer(library: &mut Option<Nvrtc>, parts: &[Vec<u8>]) -> Result<NvrtcOutput,
     }
 }
 
-fn write_frame(output: &mut impl Write, parts: &[&[u8]]) -> io::Result<()> {
-    output.write_all(MARK)?;
-    output.write_all(&(parts.len() as u64).to_le_bytes())?;
-    for part in parts {
-        output.write_all(&(part.len() as u64).to_le_bytes())?;
-        output.write_all(part)?;
-    }
-    output.flush()
-}
-
-fn read_frame(input: &mut impl Read) -> io::Result<Vec<Vec<u8>>> {
-    let mut window = [0u8; 8];
-    input.read_exact(&mut window)?;
-    while &window != MARK {
-        window.rotate_left(1);
-        input.read_exact(&mut window[7..])?;
-    }
-    let count = read_number(input, 16)?;
-    (0..count)
-        .map(|_| {
-            let length = read_number(input, MAX_PART)?;
-            let mut part = vec![];
-            // `take` grows with what arrives: a lying length reserves nothing.
-            if input.by_ref().take(length).read_to_end(&mut part)? as u64 != length {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-            Ok(part)
-        })
-        .collect()
-}
-
-fn read_number(input: &mut impl Read, limit: u64) -> io::Result<u64> {
-    let mut bytes = [0u8; 8];
-    input.read_exact(&mut bytes)?;
-    let number = u64::from_le_bytes(bytes);
-    if number > limit { Err(io::ErrorKind::InvalidData.into()) } else { Ok(number) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn frames_survive_stray_text_and_refuse_lies() {
-        let mut stream = b"running 1 test\n\0kop".to_vec();
-        write_frame(&mut stream, &[b"one", b"", b"three"]).unwrap();
-        let parts = read_frame(&mut stream.as_slice()).unwrap();
-        assert_eq!(parts, [b"one".to_vec(), vec![], b"three".to_vec()]);
-        for cut in 0..stream.len() {
-            assert!(read_frame(&mut &stream[..cut]).is_err(), "{cut}");
-        }
-        let lying = [MARK.as_slice(), &u64::MAX.to_le_bytes()].concat();
-        assert!(read_frame(&mut lying.as_slice()).is_err());
-        let lying = [MARK.as_slice(), &1u64.to_le_bytes(), &(MAX_PART - 1).to_le_bytes(), b"x"].concat();
-        assert!(read_frame(&mut lying.as_slice()).is_err());
-    }
-
-    #[test]
     fn requests_that_make_no_sense_are_answered() {
         let mut input = vec![];
-        write_frame(&mut input, &[b"not json", b""]).unwrap();
-        write_frame(&mut input, &[b"{}"]).unwrap();
+        frame::write(&mut input, &[b"not json", b""]).unwrap();
+        frame::write(&mut input, &[b"{}"]).unwrap();
         let missing = br#"{"library":"/nonexistent/nvrtc.so","options":[],"names":[]}"#;
-        write_frame(&mut input, &[missing, b""]).unwrap();
+        frame::write(&mut input, &[missing, b""]).unwrap();
         let mut output = vec![];
         serve(input.as_slice(), &mut output).unwrap();
         let mut replies = output.as_slice();
         for _ in 0..3 {
-            assert!(matches!(decode(read_frame(&mut replies).unwrap()), Err(NvrtcError::Failed { .. })));
+            assert!(matches!(decode(frame::read(&mut replies).unwrap()), Err(NvrtcError::Failed { .. })));
         }
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_child_that_hangs_or_dies_costs_one_request() {
-        let worker = |script: &str, limit| {
-            Worker::new("sh".into(), vec!["-c".into(), script.into()], Duration::from_millis(limit))
-        };
-        let ask = |w: &Worker| w.compile(Path::new("x"), "", &[], &[]);
-        assert!(matches!(ask(&worker("sleep 20", 200)), Err(NvrtcError::TimedOut { .. })));
-        let dying = worker("head -c 8 >/dev/null; kill -SEGV $$", 5000);
-        for _ in 0..2 {
-            assert!(matches!(ask(&dying), Err(NvrtcError::Crashed { status }) if status.contains("signal")));
-        }
-        assert!(matches!(
-            ask(&Worker::new("/nonexistent".into(), vec![], Duration::from_secs(1))),
-            Err(NvrtcError::Failed { .. })
-        ));
     }
 }

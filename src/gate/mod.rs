@@ -9,11 +9,13 @@
 //! No file, clock, process or environment: compiling and reading stand at the edge ([`crate::compile`], the command
 //! line). [`verify_pair`] is the entry. The verdict says what was run and seen; it never says that a kernel is right.
 
+pub mod agree;
 pub mod arithmetic;
 pub mod bound;
 pub mod calibrate;
 pub mod cell;
 pub mod compare;
+pub mod device;
 pub mod element;
 pub mod execute;
 pub mod finding;

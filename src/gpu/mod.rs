@@ -1,4 +1,15 @@
-//! Asks the driver which GPU is there. Nothing is run on it.
+//! The GPU: which one is there ([`find`]), and kernels run on it in a process of their own ([`job`]).
+
+#[cfg(feature = "gpu")]
+mod client;
+#[cfg(feature = "gpu")]
+mod driver;
+pub mod job;
+#[cfg(feature = "gpu")]
+pub mod worker;
+
+#[cfg(feature = "gpu")]
+pub use client::{GpuError, Runner};
 
 /// What is known of GPUs.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -47,39 +58,29 @@ pub fn find() -> Gpu {
 /// The GPUs that the driver names.
 #[cfg(feature = "gpu")]
 pub fn find() -> Gpu {
-    use cudarc::driver::{result, sys};
     // Without this test every further call panics where the library is missing.
-    // SAFETY: the call only tries to open the library.
-    if !unsafe { sys::is_culib_present() } {
+    if !driver::is_present() {
         return Gpu::NoDriver;
     }
     match ask() {
         Ok(found) => found,
-        Err(result::DriverError(code)) => Gpu::Silent { reason: format!("{code:?}") },
+        Err(error) => Gpu::Silent { reason: driver::describe(error) },
     }
 }
 
 #[cfg(feature = "gpu")]
 fn ask() -> Result<Gpu, cudarc::driver::DriverError> {
-    use cudarc::driver::sys::CUdevice_attribute_enum as Attribute;
-    use cudarc::driver::{result, sys};
+    use cudarc::driver::result;
     result::init()?;
-    let mut version = 0;
-    // SAFETY: the library is there (the caller looked), and the pointer is valid for the call.
-    unsafe { sys::cuDriverGetVersion(&raw mut version) }.result()?;
     let mut devices = vec![];
     for ordinal in 0..result::device::get_count()? {
-        let device = result::device::get(ordinal)?;
-        // SAFETY: `device` was given by the driver.
-        let attribute = |which| unsafe { result::device::get_attribute(device, which) };
-        let major = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
-        let minor = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
-        devices.push(Device { name: result::device::get_name(device)?, arch: format!("sm_{major}{minor}") });
+        let (_, name, arch) = driver::device(ordinal)?;
+        devices.push(Device { name, arch });
     }
     if devices.is_empty() {
         return Ok(Gpu::Silent { reason: "the driver lists no device".into() });
     }
-    Ok(Gpu::Found { driver: format!("{}.{}", version / 1000, version % 1000 / 10), devices })
+    Ok(Gpu::Found { driver: driver::driver_version()?, devices })
 }
 
 #[cfg(test)]

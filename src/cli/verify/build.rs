@@ -10,6 +10,7 @@ use kopt::compile::{
 };
 use kopt::contract::Plan;
 use kopt::diag::{Code, Diagnostic};
+use kopt::gate::device::Image;
 use kopt::gate::{KernelKey, Side, arithmetic};
 use kopt::ir::query::base_name;
 use kopt::project::{Resolver, find_root, read_limited};
@@ -46,6 +47,8 @@ impl HeaderSource for Disk {
 /// A side with what the report says of how it was made.
 pub struct Built {
     pub side: Side,
+    /// What a driver loads for each kernel.
+    pub images: BTreeMap<KernelKey, Image>,
     /// Approximate instructions.
     pub approximate: Vec<String>,
     /// Names of `__constant__` variables, which a contract cannot fill.
@@ -99,6 +102,7 @@ impl Builder {
                 arch: self.arch.clone(),
                 arithmetic: 0.0,
             },
+            images: BTreeMap::new(),
             approximate: vec![],
             constants: vec![],
             toolchain: self.gate.toolchain().version().unwrap_or_default(),
@@ -135,6 +139,7 @@ impl Builder {
         let program = parse(&compiled.ptx).and_then(|m| Program::decode(&m, &kernel.symbol));
         let program = program.map_err(|e| Unbuilt::Unknown(unsupported(&e, sources)))?;
         built.absorb(&compiled.ptx, &program);
+        built.images.insert(key.clone(), Image::new(&compiled.ptx, &compiled.cubin, &kernel.symbol));
         built.side.resources.insert(key.clone(), kernel.clone());
         built.side.programs.insert(key.clone(), program);
         Ok(())
@@ -163,11 +168,13 @@ impl Built {
             arch: module.target.clone(),
             arithmetic: arithmetic::unit_roundoff(text),
         };
-        let mut built = Built { side, approximate: vec![], constants: vec![], toolchain: "PTX as given".into() };
+        let toolchain = "PTX as given".to_owned();
+        let mut built = Built { side, images: BTreeMap::new(), approximate: vec![], constants: vec![], toolchain };
         for key in Side::keys(plan) {
             let program =
                 Program::decode(&module, &key.name).map_err(|e| Unbuilt::Unknown(unsupported(&e, sources)))?;
             built.absorb(text, &program);
+            built.images.insert(key.clone(), Image::new(text, &[], &key.name));
             built.side.programs.insert(key, program);
         }
         Ok(built)

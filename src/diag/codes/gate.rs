@@ -92,4 +92,11 @@ candidate reads what it should only write.",
         explain: "The candidate has launches of its own, and they name buffers or sizes that the contract does not have. Give its \
 plan with `--candidate-contract`: the same args and dims, other steps and temporaries.",
     },
+    Entry {
+        code: Code(664),
+        title: "nothing was run on a GPU",
+        explain: "There is no driver, no device of that number, or the process that owns the device could not do its work for a \
+reason that says nothing about the kernel: out of memory, a device that is busy. `kopt doctor` names the GPUs that the driver \
+lists. Without one, the interpreter (tier 1) still runs.",
+    },
 ];

@@ -1,4 +1,10 @@
-//! Runs a program in its own process group with a time limit, and ends the whole group when the limit is over.
+//! Child processes: programs in process groups of their own with a time limit, which ends the whole group; [`frame`]s
+//! of bytes between parent and child; and a child that stays for many requests ([`Resident`]).
+
+pub mod frame;
+mod resident;
+
+pub use resident::{Lost, Resident};
 
 use std::io::Read;
 use std::process::{Command, ExitStatus, Stdio};
@@ -63,7 +69,7 @@ fn drain(stream: impl Read) -> String {
 }
 
 /// Ends a child and all that it started, where it leads its own process group.
-pub(super) fn end_group(child: &mut std::process::Child) {
+pub fn end_group(child: &mut std::process::Child) {
     #[cfg(unix)]
     if let Ok(id) = i32::try_from(child.id()) {
         // SAFETY: `kill` has no memory precondition; the negative id names the group that this child leads, and the

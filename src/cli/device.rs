@@ -1,0 +1,106 @@
+//! Runs on a GPU, for the commands that offer it: which device, and the process that owns it.
+
+use std::time::Duration;
+
+use clap::{Args as ClapArgs, ValueEnum};
+use kopt::contract::ConcretePlan;
+use kopt::diag::{Code, Diagnostic};
+use kopt::gate::{Ran, Stopped, device};
+use kopt::gpu::Gpu;
+
+use super::exit::{Exit, Failure};
+use super::verify::Built;
+
+/// The hidden command that owns a GPU.
+pub const WORKER: &str = "gpu-worker";
+
+/// Where a kernel is run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum On {
+    /// The PTX interpreter
+    #[default]
+    Emulator,
+    /// A GPU of this machine
+    Gpu,
+    /// Both, and compared element by element
+    Both,
+}
+
+#[derive(ClapArgs, Clone)]
+pub struct Device {
+    /// Where it is run
+    #[arg(long, value_enum, default_value = "emulator", value_name = "WHERE")]
+    pub on: On,
+    /// The GPU, by its ordinal
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub device: u16,
+    /// How long a run on the GPU may take, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    pub gpu_limit: u64,
+}
+
+/// A run on a GPU with what is known of where.
+pub struct OnDevice {
+    pub ran: Ran,
+    /// `NVIDIA H200, sm_90, driver for CUDA 13.0`
+    pub device: String,
+}
+
+impl Device {
+    /// The architecture of the chosen GPU; kernels are compiled for it.
+    pub fn arch(&self) -> Result<String, Failure> {
+        let found = kopt::gpu::find();
+        match &found {
+            Gpu::Found { devices, .. } => match devices.get(usize::from(self.device)) {
+                Some(device) => Ok(device.arch.clone()),
+                None => Err(missing(format!("there is no device {}: {found}", self.device))),
+            },
+            _ => Err(missing(found.to_string())),
+        }
+    }
+
+    /// Runs a plan in a process that owns the GPU.
+    #[cfg(feature = "gpu")]
+    pub fn run(&self, built: &Built, plan: &ConcretePlan, starts: &[Vec<u8>]) -> Result<OnDevice, Failure> {
+        use kopt::gpu::{GpuError, Runner};
+        let not_run = |why: String| missing(format!("nothing was run on the GPU: {why}"));
+        let (job, parts) =
+            device::job(&built.side, &built.images, plan, starts, i32::from(self.device)).map_err(not_run)?;
+        let me = std::env::current_exe().map_err(|e| not_run(e.to_string()))?;
+        let runner = Runner::new(me, vec![WORKER.into()], Duration::from_secs(self.gpu_limit.max(1)));
+        let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
+        let kernel = plan.launches().next().map_or_else(String::new, |l| l.kernel.clone());
+        let failed = |stopped| OnDevice { ran: stopped_run(stopped), device: format!("device {}", self.device) };
+        match runner.run(&job, &parts) {
+            Ok((done, contents)) => Ok(OnDevice {
+                ran: device::ran(plan, starts, &done, contents),
+                device: format!("{}, driver for CUDA {}", done.device, done.driver),
+            }),
+            Err(GpuError::Kernel(f)) => Ok(failed(device::stopped(plan, &f))),
+            Err(e @ GpuError::TimedOut { .. }) => Ok(failed(Stopped::Limit { kernel, why: e.to_string() })),
+            Err(e @ GpuError::Crashed { .. }) => Ok(failed(Stopped::Launch { kernel, why: e.to_string() })),
+            Err(GpuError::NotRun(why)) => Err(not_run(why)),
+        }
+    }
+
+    #[cfg(not(feature = "gpu"))]
+    pub fn run(&self, _: &Built, _: &ConcretePlan, _: &[Vec<u8>]) -> Result<OnDevice, Failure> {
+        Err(missing(kopt::gpu::find().to_string()))
+    }
+}
+
+fn stopped_run(stopped: Stopped) -> Ran {
+    Ran { stopped: Some(stopped), ..Ran::default() }
+}
+
+fn missing(why: String) -> Failure {
+    let d = Diagnostic::error(Code(664), why);
+    Failure::new(Exit::TierMissing, d.next("kopt doctor names the GPUs; without one, leave out --on"))
+}
+
+/// Runs what the parent process asks for, until it asks no more.
+pub fn serve() -> Result<Exit, Failure> {
+    #[cfg(feature = "gpu")]
+    kopt::gpu::worker::serve(std::io::stdin().lock(), std::io::stdout().lock())?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,61 @@
+//! The parent's side: one process per candidate, a time limit, and its process group ended when it is over.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::job::{Done, Failed, Job, Reply};
+use crate::child::{Lost, Resident};
+
+/// A process that owns a GPU for one candidate.
+#[derive(Debug)]
+pub struct Runner(Resident);
+
+/// Why a job gave no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GpuError {
+    /// A launch fails, on this device.
+    #[error("{0}")]
+    Kernel(Failed),
+    #[error("no end within {seconds} s")]
+    TimedOut { seconds: u64 },
+    /// The process died; what it ran may be the cause.
+    #[error("the process that ran it ended: {status}")]
+    Crashed { status: String },
+    /// Says nothing about the kernels.
+    #[error("{0}")]
+    NotRun(String),
+}
+
+impl Runner {
+    /// `program` with `arguments` must end up in [`super::worker::serve`] on its standard streams. A job may take
+    /// `limit`.
+    pub fn new(program: PathBuf, arguments: Vec<std::ffi::OsString>, limit: Duration) -> Runner {
+        Runner(Resident::new(program, arguments, limit))
+    }
+
+    /// Runs a job; returns what is known of the run, and the buffers that were wanted back.
+    ///
+    /// # Errors
+    /// See [`GpuError`].
+    pub fn run(&self, job: &Job, parts: &[&[u8]]) -> Result<(Done, Vec<Vec<u8>>), GpuError> {
+        let meta = serde_json::to_vec(job).map_err(|e| GpuError::NotRun(e.to_string()))?;
+        let mut message: Vec<&[u8]> = vec![&meta];
+        message.extend(parts);
+        let reply = self.0.ask(&message).map_err(|lost| match lost {
+            Lost::TimedOut { seconds } => GpuError::TimedOut { seconds },
+            Lost::Crashed { status } => GpuError::Crashed { status },
+            Lost::NotStarted { .. } => GpuError::NotRun(lost.to_string()),
+        })?;
+        let mut parts = reply.into_iter();
+        let meta = parts.next().unwrap_or_default();
+        match serde_json::from_slice(&meta).map_err(|e| GpuError::NotRun(e.to_string()))? {
+            Reply::Done(done) => Ok((done, parts.collect())),
+            Reply::Failed(failed) => {
+                // The context is gone after a fault, and the process with it.
+                self.0.end();
+                Err(GpuError::Kernel(failed))
+            }
+            Reply::NotRun { why } => Err(GpuError::NotRun(why)),
+        }
+    }
+}
