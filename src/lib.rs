@@ -24,7 +24,7 @@
 //! 8. Results depend neither on thread count nor on hash order.
 //! 9. An absent tier of the gate is named and supports no claim.
 //! 10. Trouble of the machine is never a verdict about code.
-//! 11. Candidate code runs only in child processes with limits.
+//! 11. Candidate code runs only in child processes with limits, or in the interpreter, which has its own.
 //!
 //! `docs/architecture.md` says why, and how to add a skill, a pass, a question or a language.
 

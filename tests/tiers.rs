@@ -3,14 +3,6 @@
 
 use kopt::compile::Toolchain;
 
-/// Files whose tests need a compiler, and those that need nvcc besides.
-const TIER_1: &[(&str, &str)] = &[
-    ("compile_gate", include_str!("compile_gate.rs")),
-    ("compile_examples", include_str!("compile_examples.rs")),
-    ("occupancy", include_str!("occupancy.rs")),
-    ("cli", include_str!("cli.rs")),
-];
-
 /// Tests of a file that speak of the compiler themselves or through a helper that does.
 fn dependents(text: &str) -> usize {
     let tests = text.split("#[test]").skip(1);
@@ -19,7 +11,9 @@ fn dependents(text: &str) -> usize {
 
 fn main() {
     let toolchain = Toolchain::find();
-    let tests: usize = TIER_1.iter().map(|(_, text)| dependents(text)).sum();
+    let files = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests")).expect("the folder of tests");
+    let texts = files.filter_map(|f| std::fs::read_to_string(f.ok()?.path()).ok());
+    let tests: usize = texts.map(|text| dependents(&text)).sum();
     println!("\ntier 0 (parse, facts, conditions, rewriting): run");
     match &toolchain.nvrtc {
         Some(_) => {
@@ -30,6 +24,9 @@ fn main() {
     if toolchain.nvcc.is_none() {
         println!("tier 1, nvcc: 1 test not run (no nvcc found)");
     }
-    println!("tier 3 (GPU): not run here; recorded results stand in skills/*/*.evidence");
+    let gpu = kopt::gpu::find();
+    println!(
+        "tier 3 ({gpu}): `kopt run --on gpu` in 1 test; recorded results stand in skills/*/*.evidence and tests/data/gpu"
+    );
     assert!(tests > 10, "the list of tier-1 tests went stale: {tests}");
 }

@@ -41,7 +41,10 @@ def main():
                 if found is None or "run" not in found:
                     case["error"] = said.strip().splitlines()[:6]
                     break
-                case["approximate"] = found["approximate"]
+                case["approximate"] = found.get("approximate", [])
+                ordered = [n for n in found["run"]["notes"] if "blocks ran in order" in n]
+                if ordered:
+                    case["order"] = ordered[0]
                 device = device or (found["device"] or {}).get("on")
                 toolchain = toolchain or found["toolchain"]
                 stopped = [r["stopped"] for r in (found["run"], (found["device"] or {}).get("run")) if r and r["stopped"]]
