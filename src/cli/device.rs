@@ -64,8 +64,8 @@ impl Device {
     pub fn run(&self, built: &Built, plan: &ConcretePlan, starts: &[Vec<u8>]) -> Result<OnDevice, Failure> {
         use kopt::gpu::{GpuError, Runner};
         let not_run = |why: String| missing(format!("nothing was run on the GPU: {why}"));
-        let (job, parts) =
-            device::job(&built.side, &built.images, plan, starts, i32::from(self.device)).map_err(not_run)?;
+        let runs = [device::Run { plan, starts }];
+        let (job, parts) = device::job(&built.side, &built.images, &runs, i32::from(self.device)).map_err(not_run)?;
         let me = std::env::current_exe().map_err(|e| not_run(e.to_string()))?;
         let runner = Runner::new(me, vec![WORKER.into()], Duration::from_secs(self.gpu_limit.max(1)));
         let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
@@ -73,10 +73,10 @@ impl Device {
         let failed = |stopped| OnDevice { ran: stopped_run(stopped), device: format!("device {}", self.device) };
         match runner.run(&job, &parts) {
             Ok((done, contents)) => Ok(OnDevice {
-                ran: device::ran(plan, starts, &done, contents),
+                ran: device::rans(&runs, &done, contents).pop().unwrap_or_default(),
                 device: format!("{}, driver for CUDA {}", done.device, done.driver),
             }),
-            Err(GpuError::Kernel(f)) => Ok(failed(device::stopped(plan, &f))),
+            Err(GpuError::Kernel(f)) => Ok(failed(device::stopped(&runs, &f).1)),
             Err(e @ GpuError::TimedOut { .. }) => Ok(failed(Stopped::Limit { kernel, why: e.to_string() })),
             Err(e @ GpuError::Crashed { .. }) => Ok(failed(Stopped::Launch { kernel, why: e.to_string() })),
             Err(GpuError::NotRun(why)) => Err(not_run(why)),

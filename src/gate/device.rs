@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use super::execute::{Output, Ran, Stopped};
 use super::side::{KernelKey, Side};
-use crate::contract::{Binding, ConcreteLaunch, ConcretePlan, ConcreteStep, DEVICE_ALIGNMENT, Role, Start};
+use crate::contract::{
+    Binding, ConcreteBuffer, ConcreteLaunch, ConcretePlan, ConcreteStep, DEVICE_ALIGNMENT, Role, Start,
+};
 use crate::gpu::job::{self, Argument, Buffer, Done, Job, Step};
 
 /// What the driver loads for a kernel.
@@ -27,17 +29,27 @@ impl Image {
     }
 }
 
-/// The job for device `ordinal`, and the parts that go with it.
+/// One run of a plan with what its buffers begin with.
+pub struct Run<'a> {
+    pub plan: &'a ConcretePlan,
+    pub starts: &'a [Vec<u8>],
+}
+
+/// The job for device `ordinal`, and the parts that go with it. All runs happen in one process with each kernel loaded
+/// once, so that what a kernel keeps from one run to the next is there in the next.
 ///
 /// # Errors
-/// What has nothing to do with the kernels: one that was not compiled.
+/// What has nothing to do with the kernels: one that was not compiled, or two that share a variable, which are loaded
+/// apart.
 pub fn job(
     side: &Side,
     images: &BTreeMap<KernelKey, Image>,
-    plan: &ConcretePlan,
-    starts: &[Vec<u8>],
+    runs: &[Run],
     ordinal: i32,
 ) -> Result<(Job, Vec<Vec<u8>>), String> {
+    if let Some(name) = shared_variable(side) {
+        return Err(format!("several kernels use the variable `{name}`, and each would have one of its own"));
+    }
     let mut made = Job { device: ordinal, kernels: vec![], buffers: vec![], steps: vec![] };
     let mut parts = vec![];
     let mut kernels: BTreeMap<KernelKey, usize> = BTreeMap::new();
@@ -48,88 +60,141 @@ pub fn job(
         made.kernels.push(job::Kernel { image: parts.len(), symbol: image.symbol.clone(), parameters });
         parts.push(image.bytes.clone());
     }
-    for (buffer, contents) in plan.buffers.iter().zip(starts) {
-        let start = match &buffer.start {
-            Start::Zero => job::Start::Byte(0),
-            Start::Poison(byte) => job::Start::Byte(*byte),
-            Start::Contents(_) => {
-                parts.push(contents.clone());
-                job::Start::Part(parts.len() - 1)
-            }
-        };
-        // No better aligned than the contract promises.
-        let before = if buffer.align < DEVICE_ALIGNMENT { buffer.align } else { 0 };
-        made.buffers.push(Buffer { bytes: buffer.bytes, before, start, read_back: buffer.role != Role::Temp });
-    }
-    for step in plan.steps.iter().filter(|s| !matches!(s, ConcreteStep::Launch(l) if !l.runs())) {
-        made.steps.push(match step {
-            ConcreteStep::Launch(l) => Step::Launch(launch(l, &kernels, images)?),
-            ConcreteStep::Fill { buffer, offset, bytes, byte } => {
-                Step::Fill { buffer: *buffer, offset: *offset, bytes: *bytes, byte: *byte }
-            }
-            ConcreteStep::Copy { from, from_offset, to, to_offset, bytes } => {
-                Step::Copy { from: *from, from_offset: *from_offset, to: *to, to_offset: *to_offset, bytes: *bytes }
-            }
-        });
+    let loaded = Loaded { kernels: &kernels, images };
+    for run in runs {
+        let first = made.buffers.len();
+        for (buffer, contents) in run.plan.buffers.iter().zip(run.starts) {
+            made.buffers.push(placed(buffer, contents, &mut parts));
+        }
+        for step in taken(run.plan) {
+            made.steps.push(loaded.step(step, first)?);
+        }
+        let read = run.plan.buffers.iter().enumerate().filter(|(_, b)| is_read(b));
+        made.steps.extend(read.map(|(n, _)| Step::Read { buffer: first + n }));
     }
     Ok((made, parts))
 }
 
-fn launch(
-    l: &ConcreteLaunch,
-    kernels: &BTreeMap<KernelKey, usize>,
-    images: &BTreeMap<KernelKey, Image>,
-) -> Result<job::Launch, String> {
-    let key = KernelKey::of(l);
-    let kernel = *kernels.get(&key).ok_or_else(|| format!("`{key}` was not compiled"))?;
-    let argument = |a: &Binding| match a {
-        Binding::Null => Argument::Bytes(vec![0; 8]),
-        Binding::Scalar { bytes, .. } => Argument::Bytes(bytes.clone()),
-        Binding::Buffer { buffer, offset } => Argument::Address { buffer: *buffer, offset: *offset },
-    };
-    Ok(job::Launch {
-        kernel,
-        grid: l.grid,
-        block: l.block,
-        shared: l.shared,
-        cluster: l.cluster.filter(|c| *c != [1, 1, 1]),
-        cooperative: images.get(&key).is_some_and(|i| i.cooperative),
-        arguments: l.args.iter().map(argument).collect(),
-    })
+/// The steps that do something: a launch without blocks is an error of the driver that leaves all memory as it is.
+fn taken(plan: &ConcretePlan) -> impl Iterator<Item = &ConcreteStep> {
+    plan.steps.iter().filter(|s| !matches!(s, ConcreteStep::Launch(l) if !l.runs()))
 }
 
-/// A finished job as a run; `contents` are the buffers that were read back. A GPU has no findings and no counters, and
-/// does not say what was written: an element that has its poison afterwards counts as unwritten.
-pub fn ran(plan: &ConcretePlan, starts: &[Vec<u8>], done: &Done, contents: Vec<Vec<u8>>) -> Ran {
-    let mut ran = Ran {
-        empty_launches: plan.launches().filter(|l| !l.runs()).count() as u32,
-        guards: done.guards.iter().filter_map(|n| plan.buffers.get(*n)).map(|b| b.name.clone()).collect(),
-        ..Ran::default()
-    };
-    let wanted = plan.buffers.iter().zip(starts).filter(|(b, _)| b.role != Role::Temp);
-    for ((buffer, start), bytes) in wanted.zip(contents) {
-        match buffer.role {
-            Role::In => {
-                if let Some(first) = bytes.iter().zip(start).position(|(a, b)| a != b) {
-                    ran.changed_inputs.push((buffer.name.clone(), first as u64 / u64::from(buffer.dtype.bytes())));
-                }
-            }
-            Role::Out | Role::InOut => {
-                let poisoned = matches!(buffer.start, Start::Poison(_));
-                let unwritten = if poisoned { unchanged(&bytes, start, buffer.dtype.bytes() as usize) } else { vec![] };
-                ran.outputs.push(Output {
-                    name: buffer.name.clone(),
-                    dtype: buffer.dtype,
-                    bytes,
-                    start: start.clone(),
-                    unwritten,
-                    writes: buffer.writes.clone(),
-                });
-            }
-            Role::Scalar | Role::Temp => {}
+/// Whether the bytes afterwards are of interest.
+fn is_read(buffer: &ConcreteBuffer) -> bool {
+    buffer.role != Role::Temp
+}
+
+fn placed(buffer: &ConcreteBuffer, contents: &[u8], parts: &mut Vec<Vec<u8>>) -> Buffer {
+    let start = match &buffer.start {
+        Start::Zero => job::Start::Byte(0),
+        Start::Poison(byte) => job::Start::Byte(*byte),
+        Start::Contents(_) => {
+            parts.push(contents.to_vec());
+            job::Start::Part(parts.len() - 1)
         }
+    };
+    // No better aligned than the contract promises.
+    let before = if buffer.align < DEVICE_ALIGNMENT { buffer.align } else { 0 };
+    Buffer { bytes: buffer.bytes, before, start }
+}
+
+/// A module variable that several kernels of a side can write.
+fn shared_variable(side: &Side) -> Option<String> {
+    let mut seen = std::collections::BTreeSet::new();
+    let all = side.programs.values().flat_map(|p| &p.variables);
+    let mut globals = all.filter(|v| v.space == crate::ptx::ast::Space::Global);
+    globals.find(|v| !seen.insert(v.name.clone())).map(|v| v.name.clone())
+}
+
+struct Loaded<'a> {
+    kernels: &'a BTreeMap<KernelKey, usize>,
+    images: &'a BTreeMap<KernelKey, Image>,
+}
+
+impl Loaded<'_> {
+    /// A step of a run whose buffers begin at `first`.
+    fn step(&self, step: &ConcreteStep, first: usize) -> Result<Step, String> {
+        Ok(match step {
+            ConcreteStep::Launch(l) => Step::Launch(self.launch(l, first)?),
+            ConcreteStep::Fill { buffer, offset, bytes, byte } => {
+                Step::Fill { buffer: first + buffer, offset: *offset, bytes: *bytes, byte: *byte }
+            }
+            ConcreteStep::Copy { from, from_offset, to, to_offset, bytes } => Step::Copy {
+                from: first + from,
+                from_offset: *from_offset,
+                to: first + to,
+                to_offset: *to_offset,
+                bytes: *bytes,
+            },
+        })
     }
-    ran
+
+    fn launch(&self, l: &ConcreteLaunch, first: usize) -> Result<job::Launch, String> {
+        let key = KernelKey::of(l);
+        let kernel = *self.kernels.get(&key).ok_or_else(|| format!("`{key}` was not compiled"))?;
+        let argument = |a: &Binding| match a {
+            Binding::Null => Argument::Bytes(vec![0; 8]),
+            Binding::Scalar { bytes, .. } => Argument::Bytes(bytes.clone()),
+            Binding::Buffer { buffer, offset } => Argument::Address { buffer: first + buffer, offset: *offset },
+        };
+        Ok(job::Launch {
+            kernel,
+            grid: l.grid,
+            block: l.block,
+            shared: l.shared,
+            cluster: l.cluster.filter(|c| *c != [1, 1, 1]),
+            cooperative: self.images.get(&key).is_some_and(|i| i.cooperative),
+            arguments: l.args.iter().map(argument).collect(),
+        })
+    }
+}
+
+/// A finished job as runs; `contents` is what its steps read. A GPU has no findings and no counters, and does not say what
+/// was written: an element that has its poison afterwards counts as unwritten.
+pub fn rans(runs: &[Run], done: &Done, contents: Vec<Vec<u8>>) -> Vec<Ran> {
+    let mut contents = contents.into_iter();
+    let mut first = 0;
+    let mut found = vec![];
+    for run in runs {
+        let beside = done.guards.iter().filter_map(|n| run.plan.buffers.get(n.checked_sub(first)?));
+        let mut ran = Ran {
+            empty_launches: run.plan.launches().filter(|l| !l.runs()).count() as u32,
+            guards: beside.map(|b| b.name.clone()).collect(),
+            ..Ran::default()
+        };
+        first += run.plan.buffers.len();
+        let wanted = run.plan.buffers.iter().zip(run.starts).filter(|(b, _)| is_read(b));
+        for ((buffer, start), bytes) in wanted.zip(contents.by_ref()) {
+            afterwards(buffer, start, bytes, &mut ran);
+        }
+        found.push(ran);
+    }
+    found
+}
+
+/// What a buffer says of a run.
+fn afterwards(buffer: &ConcreteBuffer, start: &[u8], bytes: Vec<u8>, ran: &mut Ran) {
+    match buffer.role {
+        Role::In => {
+            if let Some(first) = bytes.iter().zip(start).position(|(a, b)| a != b) {
+                ran.changed_inputs.push((buffer.name.clone(), first as u64 / u64::from(buffer.dtype.bytes())));
+            }
+        }
+        Role::Out | Role::InOut => {
+            let poisoned = matches!(buffer.start, Start::Poison(_));
+            let unwritten = if poisoned { unchanged(&bytes, start, buffer.dtype.bytes() as usize) } else { vec![] };
+            ran.outputs.push(Output {
+                name: buffer.name.clone(),
+                dtype: buffer.dtype,
+                bytes,
+                start: start.to_vec(),
+                unwritten,
+                writes: buffer.writes.clone(),
+            });
+        }
+        Role::Scalar | Role::Temp => {}
+    }
 }
 
 /// Elements that are as they were, as ranges.
@@ -145,22 +210,27 @@ fn unchanged(now: &[u8], before: &[u8], width: usize) -> Vec<std::ops::Range<u64
     found
 }
 
-/// A launch that failed on the device, in the words of a run.
-pub fn stopped(plan: &ConcretePlan, failed: &job::Failed) -> Stopped {
-    // Launches of no block were left out of the job.
-    let steps: Vec<&ConcreteStep> =
-        plan.steps.iter().filter(|s| !matches!(s, ConcreteStep::Launch(l) if !l.runs())).collect();
-    let kernel = match steps.get(failed.step) {
-        Some(ConcreteStep::Launch(l)) => KernelKey::of(l).to_string(),
-        _ => format!("step {}", failed.step + 1),
-    };
-    Stopped::Launch { kernel, why: failed.to_string() }
+/// The run in which a launch failed on the device, and the failure in the words of a run.
+pub fn stopped(runs: &[Run], failed: &job::Failed) -> (usize, Stopped) {
+    let why = failed.to_string();
+    let mut step = failed.step;
+    for (n, run) in runs.iter().enumerate() {
+        let steps: Vec<&ConcreteStep> = taken(run.plan).collect();
+        let read = run.plan.buffers.iter().filter(|b| is_read(b)).count();
+        if let Some(ConcreteStep::Launch(l)) = steps.get(step) {
+            return (n, Stopped::Launch { kernel: KernelKey::of(l).to_string(), why });
+        }
+        match step.checked_sub(steps.len() + read) {
+            Some(left) => step = left,
+            None => return (n, Stopped::Launch { kernel: format!("step {}", step + 1), why }),
+        }
+    }
+    (runs.len().saturating_sub(1), Stopped::Launch { kernel: "a step".to_owned(), why })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::ConcreteBuffer;
     use crate::ir::Scalar;
 
     fn plan() -> ConcretePlan {
@@ -203,8 +273,14 @@ mod tests {
         input[9] = 1;
         let mut output = vec![0xff; 16];
         output[4..8].copy_from_slice(&1f32.to_le_bytes());
-        let done = Done { guards: vec![1], ..Done::default() };
-        let ran = ran(&plan(), &starts, &done, vec![input, output]);
+        let done = Done::default();
+        let plan = plan();
+        let run = || Run { plan: &plan, starts: &starts };
+        let contents = vec![vec![0; 16], vec![0xff; 16], input, output];
+        let mut both = rans(&[run(), run()], &Done { guards: vec![4], ..done }, contents);
+        let ran = both.pop().unwrap();
+        assert_eq!(both[0].outputs[0].unwritten, [0..4]);
+        assert!(both[0].changed_inputs.is_empty() && both[0].guards.is_empty());
         assert_eq!(ran.changed_inputs, [("in".to_owned(), 2)]);
         assert_eq!(ran.guards, ["temp"]);
         assert_eq!(ran.outputs[0].unwritten, [0..1, 2..4]);
@@ -221,12 +297,22 @@ mod tests {
             arithmetic: 0.0,
         };
         let starts = vec![vec![0; 16]; 3];
-        let (job, parts) = job(&side, &BTreeMap::new(), &plan(), &starts, 0).unwrap();
-        assert_eq!((job.steps.len(), parts.len(), job.buffers[0].before), (1, 0, 16));
-        let failed = job::Failed { step: 0, stage: job::Stage::Run, error: "CUDA_ERROR_X".into() };
-        assert_eq!(
-            stopped(&plan(), &failed).to_string(),
-            "the launch of `step 1` fails: the kernel fails while it runs: CUDA_ERROR_X"
-        );
+        let mut later = plan();
+        let plan = plan();
+        let run = |plan| Run { plan, starts: &starts };
+        let (job, parts) = job(&side, &BTreeMap::new(), &[run(&plan), run(&plan)], 0).unwrap();
+        // A fill and two buffers to be read, of each run.
+        assert_eq!((job.steps.len(), parts.len(), job.buffers[0].before), (6, 0, 16));
+        assert!(matches!(job.steps[3], Step::Fill { buffer: 4, .. }));
+        let failed = |step| job::Failed { step, stage: job::Stage::Run, error: "CUDA_ERROR_X".into() };
+        if let ConcreteStep::Launch(l) = &mut later.steps[1] {
+            l.grid = [1, 1, 1];
+        }
+        let runs = [run(&later), run(&later)];
+        let said = |step| stopped(&runs, &failed(step));
+        assert_eq!(said(1).0, 0);
+        let (n, why) = said(5);
+        assert_eq!(n, 1);
+        assert_eq!(why.to_string(), "the launch of `k` fails: the kernel fails while it runs: CUDA_ERROR_X");
     }
 }

@@ -193,6 +193,24 @@ impl Module<'_> {
         let function = unsafe { result::module::get_function(self.module, name) }?;
         Ok(Function { function, module: std::marker::PhantomData })
     }
+
+    /// Writes the first bytes of a `__device__` or `__constant__` variable.
+    ///
+    /// # Errors
+    /// There is none of that name, or it is smaller.
+    pub fn write_variable(&self, name: &str, bytes: &[u8]) -> Result<(), DriverError> {
+        let name = CString::new(name).map_err(|_| DriverError(sys::CUresult::CUDA_ERROR_NOT_FOUND))?;
+        // SAFETY: the module is loaded.
+        let (address, size) = unsafe { result::module::get_global(self.module, name) }?;
+        if bytes.len() > size {
+            return Err(outside());
+        }
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: the variable has at least as many bytes, and its module stays loaded.
+        unsafe { result::memcpy_htod_sync(address, bytes) }
+    }
 }
 
 impl Drop for Module<'_> {

@@ -30,8 +30,6 @@ pub struct Buffer {
     /// The buffer begins this many bytes after an address that is a multiple of 256.
     pub before: u64,
     pub start: Start,
-    /// Whether its bytes are wanted back.
-    pub read_back: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,8 +43,34 @@ pub enum Start {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Step {
     Launch(Launch),
-    Fill { buffer: usize, offset: u64, bytes: u64, byte: u8 },
-    Copy { from: usize, from_offset: u64, to: usize, to_offset: u64, bytes: u64 },
+    Fill {
+        buffer: usize,
+        offset: u64,
+        bytes: u64,
+        byte: u8,
+    },
+    Copy {
+        from: usize,
+        from_offset: u64,
+        to: usize,
+        to_offset: u64,
+        bytes: u64,
+    },
+    /// The whole buffer is as it was at its start, or as another start says.
+    Reset {
+        buffer: usize,
+        start: Start,
+    },
+    /// A module variable of a kernel's image gets the contents of a part.
+    Symbol {
+        kernel: usize,
+        name: String,
+        part: usize,
+    },
+    /// The whole buffer becomes a part of the reply.
+    Read {
+        buffer: usize,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,7 +105,7 @@ pub const CANARY: u8 = 0xa5;
 /// What came of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reply {
-    /// All steps ran; the parts are the buffers that were wanted back, in their order.
+    /// All steps ran; the parts are what the steps `Read` read, in their order.
     Done(Done),
     /// A launch failed, at once or while it ran.
     Failed(Failed),
@@ -95,7 +119,7 @@ pub struct Done {
     pub device: String,
     /// The newest CUDA version that the driver knows, such as `13.0`.
     pub driver: String,
-    /// Buffers beside which something wrote.
+    /// Buffers beside which something wrote, seen after the last step.
     pub guards: Vec<usize>,
 }
 

@@ -4,7 +4,7 @@
 use std::io::{self, Read, Write};
 
 use super::driver::{Context, DeviceMemory, Function, Module, Shape, describe, is_present};
-use super::job::{Argument, Buffer, CANARY, Done, Failed, GUARD, Job, Launch, Reply, Stage, Start, Step};
+use super::job::{Argument, Buffer, CANARY, Done, Failed, GUARD, Job, Kernel, Launch, Reply, Stage, Start, Step};
 use crate::child::frame;
 
 /// Answers jobs: the first part of a request is a [`Job`] in JSON, the others are images and contents.
@@ -78,7 +78,7 @@ struct Placed<'a> {
 }
 
 fn run(context: &Context, job: &Job, parts: &[Vec<u8>]) -> Result<(Done, Vec<Vec<u8>>), Trouble> {
-    let mut modules = vec![];
+    let mut modules: Vec<(Module, &Kernel, usize)> = vec![];
     for kernel in &job.kernels {
         let image = parts.get(kernel.image).ok_or_else(|| nonsense("a kernel without image"))?;
         // The step that launches it first is to blame.
@@ -88,23 +88,21 @@ fn run(context: &Context, job: &Job, parts: &[Vec<u8>]) -> Result<(Done, Vec<Vec
     }
     let functions: Vec<Function> = modules
         .iter()
-        .map(|(module, kernel, step)| failed(*step, Stage::Load, Module::function(module, &kernel.symbol)))
+        .map(|(module, kernel, step)| failed(*step, Stage::Load, module.function(&kernel.symbol)))
         .collect::<Result<_, _>>()?;
     let placed: Vec<Placed> = job.buffers.iter().map(|b| place(context, b, parts)).collect::<Result<_, _>>()?;
+    let all = Loaded { context, job, parts, functions: &functions, modules: &modules, placed: &placed };
+    let mut contents = vec![];
     for (n, step) in job.steps.iter().enumerate() {
-        take(context, job, n, step, &functions, &placed)?;
+        contents.extend(take(&all, n, step)?);
     }
     let mut done =
         Done { device: format!("{}, {}", context.name, context.arch), driver: context.driver.clone(), guards: vec![] };
-    let mut contents = vec![];
     for (n, (buffer, at)) in job.buffers.iter().zip(&placed).enumerate() {
         let before = other("reading memory", at.memory.read(0, at.first))?;
         let after = other("reading memory", at.memory.read(at.first + buffer.bytes, GUARD))?;
         if before.iter().chain(&after).any(|b| *b != CANARY) {
             done.guards.push(n);
-        }
-        if buffer.read_back {
-            contents.push(other("reading memory", at.memory.read(at.first, buffer.bytes))?);
         }
     }
     Ok((done, contents))
@@ -117,43 +115,70 @@ fn place<'a>(context: &'a Context, buffer: &Buffer, parts: &[Vec<u8>]) -> Result
     let memory = other(&format!("allocating {whole} bytes"), context.allocate(whole))?;
     other("filling a guard zone", memory.fill(0, first, CANARY))?;
     other("filling a guard zone", memory.fill(first + buffer.bytes, GUARD, CANARY))?;
-    match buffer.start {
-        Start::Byte(byte) => other("filling a buffer", memory.fill(first, buffer.bytes, byte))?,
+    let placed = Placed { memory, first };
+    begin(&placed, buffer, buffer.start, parts)?;
+    Ok(placed)
+}
+
+/// Writes a whole buffer.
+fn begin(at: &Placed, buffer: &Buffer, start: Start, parts: &[Vec<u8>]) -> Result<(), Trouble> {
+    match start {
+        Start::Byte(byte) => other("filling a buffer", at.memory.fill(at.first, buffer.bytes, byte)),
         Start::Part(part) => {
             let bytes = parts.get(part).filter(|p| p.len() as u64 == buffer.bytes);
             let bytes = bytes.ok_or_else(|| nonsense("contents of another size"))?;
-            other("writing a buffer", memory.write(first, bytes))?;
+            other("writing a buffer", at.memory.write(at.first, bytes))
         }
     }
-    Ok(Placed { memory, first })
 }
 
-fn take(
-    context: &Context,
-    job: &Job,
-    n: usize,
-    step: &Step,
-    functions: &[Function],
-    placed: &[Placed],
-) -> Result<(), Trouble> {
-    let buffer = |index: usize| placed.get(index).ok_or_else(|| nonsense("a step without buffer"));
+/// Everything that a step may need.
+struct Loaded<'a> {
+    context: &'a Context,
+    job: &'a Job,
+    parts: &'a [Vec<u8>],
+    functions: &'a [Function<'a>],
+    modules: &'a [(Module<'a>, &'a Kernel, usize)],
+    placed: &'a [Placed<'a>],
+}
+
+/// Takes a step; gives what it read.
+fn take(all: &Loaded, n: usize, step: &Step) -> Result<Option<Vec<u8>>, Trouble> {
+    let at = |index: usize| {
+        let both = all.placed.get(index).zip(all.job.buffers.get(index));
+        both.ok_or_else(|| nonsense("a step without buffer"))
+    };
     match step {
         Step::Launch(l) => {
-            let function = functions.get(l.kernel).ok_or_else(|| nonsense("a launch without kernel"))?;
-            let sizes = job.kernels.get(l.kernel).map(|k| k.parameters.as_slice()).unwrap_or_default();
-            launch(n, function, sizes, l, placed)?;
-            failed(n, Stage::Run, context.synchronize())
+            let function = all.functions.get(l.kernel).ok_or_else(|| nonsense("a launch without kernel"))?;
+            let sizes = all.job.kernels.get(l.kernel).map(|k| k.parameters.as_slice()).unwrap_or_default();
+            launch(n, function, sizes, l, all.placed)?;
+            failed(n, Stage::Run, all.context.synchronize())?;
         }
-        Step::Fill { buffer: index, offset, bytes, byte } => {
-            let at = buffer(*index)?;
-            other("filling a buffer", at.memory.fill(at.first.saturating_add(*offset), *bytes, *byte))
+        Step::Fill { buffer, offset, bytes, byte } => {
+            let (to, _) = at(*buffer)?;
+            other("filling a buffer", to.memory.fill(to.first.saturating_add(*offset), *bytes, *byte))?;
         }
         Step::Copy { from, from_offset, to, to_offset, bytes } => {
-            let (from, to) = (buffer(*from)?, buffer(*to)?);
+            let ((from, _), (to, _)) = (at(*from)?, at(*to)?);
             let (a, b) = (from.first.saturating_add(*from_offset), to.first.saturating_add(*to_offset));
-            other("copying a buffer", to.memory.copy_from(b, &from.memory, a, *bytes))
+            other("copying a buffer", to.memory.copy_from(b, &from.memory, a, *bytes))?;
+        }
+        Step::Reset { buffer, start } => {
+            let (to, about) = at(*buffer)?;
+            begin(to, about, *start, all.parts)?;
+        }
+        Step::Symbol { kernel, name, part } => {
+            let (module, ..) = all.modules.get(*kernel).ok_or_else(|| nonsense("a variable without kernel"))?;
+            let bytes = all.parts.get(*part).ok_or_else(|| nonsense("a variable without contents"))?;
+            other(&format!("writing the variable {name}"), module.write_variable(name, bytes))?;
+        }
+        Step::Read { buffer } => {
+            let (from, about) = at(*buffer)?;
+            return other("reading memory", from.memory.read(from.first, about.bytes)).map(Some);
         }
     }
+    Ok(None)
 }
 
 fn launch(n: usize, function: &Function, sizes: &[u32], l: &Launch, placed: &[Placed]) -> Result<(), Trouble> {
