@@ -253,7 +253,7 @@ impl<'b, 'a> Builder<'b, 'a> {
 
     fn launch(&self, u: &Use, place: &dyn Fn(usize, &Expr) -> Option<BufferRef>, choice: &Choice) -> Launch {
         let mut l = Launch {
-            kernel: query::base_name(&u.l.kernel).to_owned(),
+            kernel: super::matching::short_name(self.kernels.program, u.r),
             template: u.l.template.clone(),
             ..Launch::default()
         };

@@ -86,7 +86,7 @@ impl Checker<'_, '_> {
         let mut written: BTreeSet<&str> = BTreeSet::new();
         let mut all_known = true;
         for l in self.plan.launches() {
-            match self.kernel(&l.kernel, l.spans.kernel.or(l.spans.whole)) {
+            match self.kernel(&l.kernel, Some(l.args.len()), l.spans.kernel.or(l.spans.whole)) {
                 Err(d) => {
                     all_known = false;
                     found.push(d);
@@ -94,24 +94,35 @@ impl Checker<'_, '_> {
                 Ok(f) => {
                     self.template(l, f.1, found);
                     self.arguments(l, f, found, &mut written);
-                    found.extend(self.against_sites(l));
+                    found.extend(self.against_sites(l, f.0));
                 }
             }
         }
         self.outputs(all_known, &written, found);
         if let Reference::Kernel(name) = &self.plan.reference {
-            found.extend(self.kernel(name, None).err());
+            found.extend(self.kernel(name, None, None).err());
         }
     }
 
-    fn kernel(&self, name: &str, at: Option<Span>) -> Result<(FunctionRef, &Function), Diagnostic> {
+    fn kernel(
+        &self,
+        name: &str,
+        arguments: Option<usize>,
+        at: Option<Span>,
+    ) -> Result<(FunctionRef, &Function), Diagnostic> {
         let program = self.kernels.program;
         let all: Vec<(FunctionRef, &Function)> =
             program.kernels().into_iter().map(|r| (r, program.function(r))).collect();
-        if let Some(hit) = all.iter().find(|(_, f)| f.name == query::base_name(name) || f.qualified == name) {
-            return Ok(*hit);
+        let refs: Vec<FunctionRef> = all.iter().map(|(r, _)| *r).collect();
+        let unclear = match super::matching::kernel(program, &refs, name, arguments, "`kernel`") {
+            Ok(r) => return Ok((r, program.function(r))),
+            Err(unclear) => unclear,
+        };
+        let there = refs.iter().any(|r| super::matching::same_name(name, &program.function(*r).qualified));
+        let d = Diagnostic::error(Code(610), unclear.message);
+        if there {
+            return Err(at.into_iter().fold(d, |d, s| d.at(s, "this name")).next(unclear.next));
         }
-        let d = Diagnostic::error(Code(610), format!("there is no kernel `{name}`"));
         let next = match near(name, all.iter().map(|(_, f)| f.name.as_str())) {
             Some(right) => format!("write `{right}`"),
             None => "name a kernel of the files, or name the file that has it".into(),
@@ -316,7 +327,7 @@ impl Checker<'_, '_> {
     }
 
     /// Grid, block and shared memory against the launches that the files show, for the first samples.
-    fn against_sites(&self, l: &Launch) -> Option<Diagnostic> {
+    fn against_sites(&self, l: &Launch, kernel: FunctionRef) -> Option<Diagnostic> {
         let own: BTreeMap<&str, i64> =
             self.plan.dims.iter().filter_map(|d| Some((d.name.as_str(), *d.samples.first()?))).collect();
         let mine = |e: &Expr| e.eval(&|n| own.get(n).copied()).ok();
@@ -330,7 +341,7 @@ impl Checker<'_, '_> {
         let mut closest: Option<(usize, &Launched, String, Option<Span>)> = None;
         for seen in self.visible {
             let value = |e: &Expr| e.eval(&|n| own.get(n).or_else(|| seen.samples.get(n)).copied()).ok();
-            for site in seen.launches.iter().filter(|s| query::base_name(&s.kernel) == query::base_name(&l.kernel)) {
+            for site in seen.launches.iter().filter(|s| self.kernels.of(s) == Some(kernel)) {
                 let mut differ = vec![];
                 for (what, mine, theirs, at) in
                     [("grid", &grid, &site.grid, l.spans.grid), ("block", &block, &site.block, l.spans.block)]

@@ -13,7 +13,8 @@ use kopt::diag::{Code, Diagnostic};
 use kopt::gate::{KernelKey, Side, arithmetic};
 use kopt::ir::query::base_name;
 use kopt::project::{Resolver, find_root, read_limited};
-use kopt::ptx::{Program, PtxError, parse};
+use kopt::ir::Program;
+use kopt::ptx::{Program as Decoded, PtxError, parse};
 use kopt::source::{FileId, SourceFile, Sources};
 
 use super::super::exit::{Exit, Failure};
@@ -89,7 +90,7 @@ impl Builder {
     }
 
     /// Compiles every kernel of `plan` in `source`.
-    pub fn side(&self, sources: &Sources, file: FileId, plan: &Plan) -> Result<Built, Unbuilt> {
+    pub fn side(&self, sources: &Sources, file: FileId, program: &Program, plan: &Plan) -> Result<Built, Unbuilt> {
         let source = sources.get(file);
         let mut built = Built {
             side: Side {
@@ -104,7 +105,8 @@ impl Builder {
             toolchain: self.gate.toolchain().version().unwrap_or_default(),
         };
         for key in Side::keys(plan) {
-            self.kernel(sources, source, &key, &mut built)?;
+            let at = place(program, file, plan, &key);
+            self.kernel(sources, source, at, &key, &mut built)?;
         }
         Ok(built)
     }
@@ -113,6 +115,7 @@ impl Builder {
         &self,
         sources: &Sources,
         source: &SourceFile,
+        at: Option<usize>,
         key: &KernelKey,
         built: &mut Built,
     ) -> Result<(), Unbuilt> {
@@ -120,7 +123,7 @@ impl Builder {
         let sliced = slice_for(
             &source.name,
             &source.text,
-            &Target::Name(&key.name),
+            &at.map_or(Target::Name(&key.name), Target::At),
             &self.headers,
             std::slice::from_ref(&written),
         )
@@ -132,7 +135,7 @@ impl Builder {
             let d = Diagnostic::error(Code(415), format!("the compiler did not name `{key}` in its output"));
             return Err(Unbuilt::Unknown(d.next("kopt doctor")));
         };
-        let program = parse(&compiled.ptx).and_then(|m| Program::decode(&m, &kernel.symbol));
+        let program = parse(&compiled.ptx).and_then(|m| Decoded::decode(&m, &kernel.symbol));
         let program = program.map_err(|e| Unbuilt::Unknown(unsupported(&e, sources)))?;
         built.absorb(&compiled.ptx, &program);
         built.side.resources.insert(key.clone(), kernel.clone());
@@ -142,7 +145,7 @@ impl Builder {
 }
 
 impl Built {
-    fn absorb(&mut self, ptx: &str, program: &Program) {
+    fn absorb(&mut self, ptx: &str, program: &Decoded) {
         self.side.arithmetic = self.side.arithmetic.max(arithmetic::unit_roundoff(ptx));
         self.approximate.extend(arithmetic::approximate(ptx));
         self.approximate.sort();
@@ -166,12 +169,23 @@ impl Built {
         let mut built = Built { side, approximate: vec![], constants: vec![], toolchain: "PTX as given".into() };
         for key in Side::keys(plan) {
             let program =
-                Program::decode(&module, &key.name).map_err(|e| Unbuilt::Unknown(unsupported(&e, sources)))?;
+                Decoded::decode(&module, &key.name).map_err(|e| Unbuilt::Unknown(unsupported(&e, sources)))?;
             built.absorb(text, &program);
             built.side.programs.insert(key, program);
         }
         Ok(built)
     }
+}
+
+/// Where in the file the kernel stands that the plan means, where others share its name.
+fn place(program: &Program, file: FileId, plan: &Plan, key: &KernelKey) -> Option<usize> {
+    let all = program.kernels();
+    let name = simple(&key.name);
+    let rivals = all.iter().filter(|r| program.function(**r).name == name).count();
+    let arguments = plan.launches().find(|l| KernelKey::of_launch(l) == *key).map(|l| l.args.len());
+    let found = kopt::infer::matching::kernel(program, &all, &key.name, arguments, "--kernel").ok()?;
+    let span = program.function(found).name_span;
+    (rivals > 1 && span.file == file).then_some(span.start as usize)
 }
 
 /// The kernel with its template arguments, as C++ writes it.
