@@ -65,6 +65,7 @@ pub fn once(file: &std::path::Path, choice: &Choice, running: &Running, global: 
     let mut opened = open(file, running, global)?;
     let settled = opened.settle(running, choice.kernel.as_deref())?;
     let built = opened.build(&settled.plan).map_err(|u| u.failure(Exit::Inconclusive, opened.sources()))?;
+    opened.unfilled(&built)?;
     let cell = cell(&built.side, choice, running)?;
     let plan = built.side.plan.concrete(&cell).map_err(|e| Failure::new(Exit::Usage, e.diagnostic()))?;
     let settings = running.settings();

@@ -143,6 +143,8 @@ fn judge(case: &Case, running: &Running) -> Result<(String, Vec<u16>, String), F
     let adopted = candidate.adopt(&original, &settled.plan, Choice::default())?;
     let before = original.build(&settled.plan).map_err(|u| u.failure(Exit::Inconclusive, original.sources()))?;
     let after = candidate.build(&adopted.plan).map_err(|u| u.failure(Exit::Verification, candidate.sources()))?;
+    original.unfilled(&before)?;
+    candidate.unfilled(&after)?;
     let outcome = gate::verify_pair(
         &before.side,
         &after.side,

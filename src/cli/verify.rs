@@ -2,6 +2,7 @@
 
 mod adopt;
 mod build;
+mod compilers;
 mod contract;
 mod gather;
 
@@ -109,6 +110,8 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
     }
     let before = original.build(&settled.plan).map_err(|u| u.failure(Exit::Inconclusive, original.sources()))?;
     let after = candidate.build(&adopted.plan).map_err(|u| u.failure(Exit::Verification, candidate.sources()))?;
+    original.unfilled(&before)?;
+    candidate.unfilled(&after)?;
     let settings = args.running.settings();
     let outcome = gate::verify_pair(&before.side, &after.side, &settings);
     let (ours, theirs) = problems(&outcome, &original, &candidate);
@@ -124,7 +127,7 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
         outcome: &outcome,
         resources: resources(&before.side, &after.side),
         problems: ours.iter().chain(&theirs).cloned().collect(),
-        not_checked: not_checked(&before, &after, &settings),
+        not_checked: not_checked(&before, &settings),
         remarks: remarks(&outcome, &before, &after),
         reproduce: reproduce(args),
         seed: args.running.seed,
@@ -202,7 +205,7 @@ const BLIND: &[&str] = &[
     "buffers that overlap, scalar arguments other than the contract's, NaN, infinities and integers outside `legal`",
 ];
 
-fn not_checked(before: &Built, after: &Built, settings: &Settings) -> Vec<String> {
+fn not_checked(before: &Built, settings: &Settings) -> Vec<String> {
     let mut found = vec![
         "timing: nothing here says which of the two is the faster".to_owned(),
         format!("other architectures than {}, and machine code: PTX was interpreted", before.side.arch),
@@ -216,16 +219,13 @@ fn not_checked(before: &Built, after: &Built, settings: &Settings) -> Vec<String
         found.push("sizes and contents in other combinations (--thorough)".into());
     }
     found.extend(BLIND.iter().map(|text| (*text).to_owned()));
-    let constants: Vec<&String> = before.constants.iter().chain(&after.constants).collect();
-    if !constants.is_empty() {
-        let names: Vec<&str> = constants.iter().map(|c| c.as_str()).collect();
-        found.push(format!("other contents of `__constant__` memory than those in the file: {}", names.join(", ")));
-    }
     found
 }
 
 fn remarks(outcome: &gate::Outcome, before: &Built, after: &Built) -> Vec<String> {
     let mut found = outcome.remarks.clone();
+    let of = |who: &str, b: &Built| b.notes.iter().map(|n| format!("{who}: {n}")).collect::<Vec<_>>();
+    found.extend(of("original", before).into_iter().chain(of("candidate", after)));
     let new: Vec<&str> =
         after.approximate.iter().filter(|a| !before.approximate.contains(a)).map(String::as_str).collect();
     if !new.is_empty() && !before.side.plan.permissions.approximate {

@@ -5,26 +5,36 @@ use crate::contract::Plan;
 use crate::ptx::ast::Space;
 use crate::ptx::{AllocationId, Memory};
 
-/// Whether a symbol of the module is that of a variable: the name itself, or one that is mangled with its length, inside
-/// the namespaces that are given.
+/// Whether a symbol of the module is that of a variable: the name itself, or one that is mangled from it and from the
+/// namespaces around it.
 pub fn is_symbol_of(symbol: &str, name: &str) -> bool {
-    if symbol == name {
-        return true;
+    let wanted: Vec<&str> = name.split("::").filter(|p| !p.is_empty()).collect();
+    match parts(symbol) {
+        Some(parts) => !wanted.is_empty() && parts.ends_with(&wanted),
+        None => symbol == name,
     }
-    let parts: Vec<&str> = name.split("::").filter(|p| !p.is_empty()).collect();
-    let Some(own) = parts.last() else { return false };
-    let mut rest = match symbol.strip_prefix("_Z") {
-        Some(rest) => rest,
-        None => return parts.len() == 1 && symbol == *own,
-    };
-    for part in &parts {
-        let piece = format!("{}{part}", part.len());
-        let digit_before = |at: usize| rest.get(..at).is_some_and(|r| r.ends_with(|c: char| c.is_ascii_digit()));
-        let Some(at) = rest.match_indices(&piece).map(|(at, _)| at).find(|at| !digit_before(*at)) else { return false };
-        rest = rest.get(at + piece.len()..).unwrap_or("");
+}
+
+/// Namespaces and name of a mangled symbol of a variable: `_ZN2v17weightsE` is `v1`, `weights`.
+fn parts(symbol: &str) -> Option<Vec<&str>> {
+    let mut rest = symbol.strip_prefix("_Z")?;
+    rest = rest.strip_prefix('N').unwrap_or(rest);
+    let mut found = vec![];
+    while !rest.is_empty() && rest != "E" {
+        // Of internal linkage.
+        rest = rest.strip_prefix('L').unwrap_or(rest);
+        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let length: usize = rest.get(..digits)?.parse().ok()?;
+        found.push(rest.get(digits..digits + length)?);
+        rest = rest.get(digits + length..)?;
     }
-    // Nothing but the end of the nested name may follow.
-    rest.is_empty() || rest == "E"
+    Some(found)
+}
+
+/// The name of a variable as people read it.
+pub fn readable(symbol: &str) -> String {
+    let plain = |p: &&str| !p.starts_with("_INTERNAL_") && !p.starts_with("_GLOBAL__N");
+    parts(symbol).map_or_else(|| symbol.to_owned(), |p| p.into_iter().filter(plain).collect::<Vec<_>>().join("::"))
 }
 
 /// The allocation of the variable of this name.
@@ -61,11 +71,13 @@ mod tests {
             ("_ZN2v17weightsE", "v2::weights", false),
             ("_ZN2v117weights_of_kernelE", "weights", false),
             ("_ZL7weights", "weights", true),
-            ("_ZN54_INTERNAL_00000000_4_k_cu_7weights7weightsE", "weights", true),
+            ("_ZN33_INTERNAL_00000000_4_k_cu_weights7weightsE", "weights", true),
             ("_ZN7weights4biasE", "weights", false),
         ];
         for (symbol, name, expected) in cases {
             assert_eq!(is_symbol_of(symbol, name), expected, "{symbol} {name}");
         }
+        assert_eq!(readable("_ZN33_INTERNAL_00000000_4_k_cu_weights7weightsE"), "weights");
+        assert_eq!(readable("_ZN2v17weightsE"), "v1::weights");
     }
 }

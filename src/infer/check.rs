@@ -83,6 +83,7 @@ impl Checker<'_, '_> {
     fn run(&self, found: &mut Vec<Diagnostic>) {
         found.extend(self.plan.open().iter().map(open_question));
         self.unused(found);
+        self.symbols(found);
         let mut written: BTreeSet<&str> = BTreeSet::new();
         let mut all_known = true;
         for l in self.plan.launches() {
@@ -254,11 +255,29 @@ impl Checker<'_, '_> {
             })
             .collect();
         for a in self.plan.args.iter().filter(|a| a.role.is_output() && all_known) {
-            let given = self.plan.launches().any(|l| uses(l, &a.name));
+            let given = a.symbol.is_none() && self.plan.launches().any(|l| uses(l, &a.name));
             if given && !written.contains(a.name.as_str()) && !steps.contains(a.name.as_str()) {
                 let message = format!("`{}` has the role {}, and no launch writes it", a.name, a.role.word());
                 let d = Diagnostic::error(Code(624), message).next("give it the role in");
                 found.push(a.span.into_iter().fold(d, |d, s| d.at(s, "this argument")));
+            }
+        }
+    }
+
+    /// Variables that arguments stand for must be in the files.
+    fn symbols(&self, found: &mut Vec<Diagnostic>) {
+        let globals = || self.kernels.program.units.iter().flat_map(|u| &u.globals);
+        for a in &self.plan.args {
+            let Some(name) = &a.symbol else { continue };
+            let is_it = |g: &&Global| super::matching::same_name(name, &g.qualified);
+            if !globals().any(|g| is_it(&g) && (g.is_constant_memory || g.is_device)) {
+                let d = Diagnostic::error(Code(610), format!("there is no device variable `{name}`"));
+                let d = a.span.into_iter().fold(d, |d, s| d.at(s, "this argument"));
+                let names = globals().filter(|g| g.is_constant_memory || g.is_device).map(|g| g.name.as_str());
+                found.push(d.next(match near(name, names) {
+                    Some(right) => format!("write `{right}`"),
+                    None => "name a `__constant__` or `__device__` variable of the files".into(),
+                }));
             }
         }
     }
@@ -318,6 +337,7 @@ impl Checker<'_, '_> {
                     .any(|e| e.names().contains(a.name.as_str()))
         });
         in_expr
+            || a.symbol.is_some()
             || in_launch
             || p.steps.iter().any(|s| match s {
                 crate::contract::Step::Fill { buffer, .. } => buffer.buffer == a.name,

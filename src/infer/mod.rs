@@ -21,6 +21,7 @@ mod memory;
 mod objects;
 mod propose;
 mod prover;
+pub mod symbols;
 mod usage;
 mod value;
 

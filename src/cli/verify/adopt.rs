@@ -67,6 +67,7 @@ pub fn of_candidate(theirs: Theirs, loaded: &mut Loaded, path: &Path, choice: Ch
             let how = if same { "as the original's" } else { "the candidate's own (its launches)" };
             return Ok(Adopted { plan: a.plan, how: how.into(), notes: a.notes });
         }
+        Some(Err(unclear)) if unclear.contradicts => return Err(which(unclear)),
         Some(Err(unclear)) => Some(unclear.message),
         None => None,
     };

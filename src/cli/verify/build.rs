@@ -18,6 +18,7 @@ use kopt::ptx::{Program as Decoded, PtxError, parse};
 use kopt::source::{FileId, SourceFile, Sources};
 
 use super::super::exit::{Exit, Failure};
+use super::compilers;
 
 /// How long one compilation may take.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -49,8 +50,8 @@ pub struct Built {
     pub side: Side,
     /// Approximate instructions.
     pub approximate: Vec<String>,
-    /// Names of `__constant__` variables, which a contract cannot fill.
-    pub constants: Vec<String>,
+    /// What is worth saying of how it was made.
+    pub notes: Vec<String>,
     pub toolchain: String,
 }
 
@@ -101,7 +102,7 @@ impl Builder {
                 arithmetic: 0.0,
             },
             approximate: vec![],
-            constants: vec![],
+            notes: vec![],
             toolchain: self.gate.toolchain().version().unwrap_or_default(),
         };
         for key in Side::keys(plan) {
@@ -135,25 +136,55 @@ impl Builder {
             let d = Diagnostic::error(Code(415), format!("the compiler did not name `{key}` in its output"));
             return Err(Unbuilt::Unknown(d.next("kopt doctor")));
         };
+        self.same_elsewhere(&sliced, &request.names, &compiled.ptx, key, sources, built)?;
         let program = parse(&compiled.ptx).and_then(|m| Decoded::decode(&m, &kernel.symbol));
         let program = program.map_err(|e| Unbuilt::Unknown(unsupported(&e, sources)))?;
-        built.absorb(&compiled.ptx, &program);
+        built.absorb(&compiled.ptx);
         built.side.resources.insert(key.clone(), kernel.clone());
         built.side.programs.insert(key.clone(), program);
         Ok(())
     }
 }
 
+impl Builder {
+    /// The kernel must be the same program for the compiler of the user's build.
+    fn same_elsewhere(
+        &self,
+        sliced: &Sliced,
+        names: &[String],
+        ptx: &str,
+        key: &KernelKey,
+        sources: &Sources,
+        built: &mut Built,
+    ) -> Result<(), Unbuilt> {
+        let Some(other) = compilers::elsewhere(sliced) else { return Ok(()) };
+        let options: Vec<String> = self.options.iter().chain(&other.options).cloned().collect();
+        let request =
+            CompileRequest { slice: &other.slice, names: names.to_vec(), arch: &self.arch, options: &options };
+        let words = other.words.join("`, `");
+        match self.gate.compile(&request) {
+            Ok(again) if compilers::same_program(ptx, &again.ptx) => {
+                built.notes.push(format!("`{key}` asks which compiler reads it (`{words}`), and is the same for nvcc"));
+                Ok(())
+            }
+            again => {
+                let how = if again.is_ok() { "is another program" } else { "does not compile" };
+                let message = format!("`{key}` asks which compiler reads it (`{words}`), and {how} for nvcc");
+                let d = Diagnostic::error(Code(665), message);
+                let span = kopt::report::line_span(sources, &other.place.0, other.place.1);
+                let d = span.into_iter().fold(d, |d, s| d.at(s, "asked here"));
+                Err(Unbuilt::Unknown(d.next("verify a file whose kernels do not depend on the compiler")))
+            }
+        }
+    }
+}
+
 impl Built {
-    fn absorb(&mut self, ptx: &str, program: &Decoded) {
+    fn absorb(&mut self, ptx: &str) {
         self.side.arithmetic = self.side.arithmetic.max(arithmetic::unit_roundoff(ptx));
         self.approximate.extend(arithmetic::approximate(ptx));
         self.approximate.sort();
         self.approximate.dedup();
-        let constants = program.variables.iter().filter(|v| v.space == kopt::ptx::ast::Space::Const);
-        self.constants.extend(constants.map(|v| v.name.clone()));
-        self.constants.sort();
-        self.constants.dedup();
     }
 
     /// A side from PTX that the user has.
@@ -166,11 +197,11 @@ impl Built {
             arch: module.target.clone(),
             arithmetic: arithmetic::unit_roundoff(text),
         };
-        let mut built = Built { side, approximate: vec![], constants: vec![], toolchain: "PTX as given".into() };
+        let mut built = Built { side, approximate: vec![], notes: vec![], toolchain: "PTX as given".into() };
         for key in Side::keys(plan) {
             let program =
                 Decoded::decode(&module, &key.name).map_err(|e| Unbuilt::Unknown(unsupported(&e, sources)))?;
-            built.absorb(text, &program);
+            built.absorb(text);
             built.side.programs.insert(key, program);
         }
         Ok(built)

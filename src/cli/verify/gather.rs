@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use kopt::contract::{Cell, ContractError, Distribution, Plan};
 use kopt::diag::{Code, Diagnostic};
-use kopt::gate::Side;
+use kopt::gate::{Side, symbols};
+use kopt::infer;
 use kopt::report::Input;
 use kopt::source::{FileId, SourceFile, Sources};
 
@@ -157,6 +158,34 @@ impl Opened {
         }
         let theirs = Theirs { plan, program: &original.loaded.program };
         adopt::of_candidate(theirs, &mut self.loaded, &self.path, choice)
+    }
+
+    /// Variables of the module that the contract must say the contents of and does not: constants without an initialiser,
+    /// and device variables that host code sets or that nothing on the device writes. Zeros would be a guess.
+    pub fn unfilled(&self, built: &Built) -> Result<(), Failure> {
+        let program = &self.loaded.program;
+        let by_host = infer::symbols::set_by_host(program);
+        let mut names = vec![];
+        let mut d: Option<Diagnostic> = None;
+        for (symbol, constant) in symbols::unfilled(&built.side, &built.side.plan) {
+            let globals = program.units.iter().flat_map(|u| &u.globals);
+            let declared = globals.into_iter().find(|g| symbols::is_symbol_of(&symbol, &g.qualified));
+            let name = declared.map_or_else(|| symbols::readable(&symbol), |g| g.name.clone());
+            let said = declared.is_some_and(|g| g.init.is_some());
+            let set = by_host.contains(&name);
+            let asked = constant || set || !is_ptx(&self.path) && !infer::symbols::written_on_device(program, &name);
+            if said || !asked {
+                continue;
+            }
+            names.push(format!("`{name}`"));
+            let so_far = d.take().unwrap_or_else(|| Diagnostic::error(Code(664), ""));
+            d = Some(declared.into_iter().fold(so_far, |d, g| d.at(g.span, "what does it hold?")));
+        }
+        let Some(mut d) = d else { return Ok(()) };
+        d.message = format!("{}: host code fills {}, and the contract does not say with what", self.path.display(), names.join(", "));
+        let first = names.first().map(|n| n.trim_matches('`').to_owned()).unwrap_or_default();
+        let next = format!("add `[args.{first}]` with `role = \"in\"`, dtype, shape and `symbol = \"{first}\"` to the contract");
+        Err(Failure::in_files(Exit::Inconclusive, vec![d.next(next)], self.sources().clone()))
     }
 
     pub fn build(&self, plan: &Plan) -> Result<Built, Unbuilt> {

@@ -92,4 +92,19 @@ candidate reads what it should only write.",
         explain: "The candidate has launches of its own, and they name buffers or sizes that the contract does not have. Give its \
 plan with `--candidate-contract`: the same args and dims, other steps and temporaries.",
     },
+    Entry {
+        code: Code(664),
+        title: "the contract does not say what a device variable holds",
+        explain: "A kernel reads a `__constant__` variable without an initialiser, or a `__device__` variable that host code sets or \
+that nothing on the device writes. With zeros in it both sides would agree on nothing. Say what it holds: an argument with \
+`symbol = \"NAME\"` is filled on both sides as buffers are, and given to no launch. `kopt contract infer` proposes it where host \
+code copies to it.",
+    },
+    Entry {
+        code: Code(665),
+        title: "the kernel is another program for another compiler",
+        explain: "The text of the kernel asks which compiler reads it (`__CUDACC_RTC__`, `__NVCC__`, `__GNUC__`, `__has_include`), and \
+what NVRTC makes of it is not what nvcc makes of it. The interpreter ran, or would run, a program that the user's build does \
+not have, so that nothing is said.",
+    },
 ];

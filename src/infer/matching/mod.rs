@@ -21,11 +21,13 @@ pub struct Unclear {
     pub message: String,
     /// What the user does next.
     pub next: String,
+    /// Whether two things that were found contradict each other, so that no other way may be taken instead.
+    pub contradicts: bool,
 }
 
 impl Unclear {
     fn new(message: impl Into<String>, next: impl Into<String>) -> Unclear {
-        Unclear { message: message.into(), next: next.into() }
+        Unclear { message: message.into(), next: next.into(), contradicts: false }
     }
 }
 

@@ -196,7 +196,8 @@ impl Names<'_> {
                 let message = format!(
                     "parameter `{parameter}` is given `{y}` by the candidate, which has the name of `{z}` and the place of `{x}`"
                 );
-                Err(Unclear::new(message, format!("say which with --match {y}={x} or --match {y}={z}")))
+                let next = format!("say which with --match {y}={x} or --match {y}={z}");
+                Err(Unclear { contradicts: true, ..Unclear::new(message, next) })
             }
             None => {
                 let taken = known.values().any(|v| v == x);
