@@ -222,12 +222,7 @@ fn what_is_open_does_not_run() {
     let found: Contract = case.infer().contract;
     let gather = found.plans.iter().find(|p| p.name == "gather").unwrap();
     assert!(gather.open().iter().any(|o| o.table == "args.x" && o.field == "shape"));
-    let cell = contract::Cell {
-        dims: [("n".to_owned(), 8)].into(),
-        distribution: contract::Distribution::Normal,
-        seed: 0,
-        poison: 0,
-    };
+    let cell = contract::Cell::new([("n".to_owned(), 8)].into(), contract::Distribution::Normal, 0);
     assert!(matches!(gather.concrete(&cell), Err(ContractError::Open(_))));
     // What is only proposed runs when it is asked for; `open` says that it is.
     let scale = found.plans.iter().find(|p| p.name == "scale").unwrap();

@@ -17,9 +17,9 @@ fn a_gpu_is_used_or_its_absence_named() {
     if there {
         assert!(both.code == Some(0) && both.out.contains("equal bit by bit"), "{both:?}");
         let missing = folder.kopt(&format!("{arguments} --on gpu --device 999"));
-        assert!(missing.code == Some(5) && missing.err.contains("K0664"), "{missing:?}");
+        assert!(missing.code == Some(5) && missing.err.contains("K0680"), "{missing:?}");
     } else {
-        assert!(both.code == Some(5) && both.err.contains("K0664"), "{both:?}");
+        assert!(both.code == Some(5) && both.err.contains("K0680"), "{both:?}");
         assert!(both.err.contains("next: kopt doctor"), "{both:?}");
     }
 }

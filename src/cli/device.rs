@@ -76,7 +76,7 @@ impl Device {
                 ran: device::rans(&runs, &done, contents).pop().unwrap_or_default(),
                 device: format!("{}, driver for CUDA {}", done.device, done.driver),
             }),
-            Err(GpuError::Kernel(f)) => Ok(failed(device::stopped(&runs, &f).1)),
+            Err(GpuError::Kernel(f)) => Ok(failed(device::stopped(&runs, &job, &f).1)),
             Err(e @ GpuError::TimedOut { .. }) => Ok(failed(Stopped::Limit { kernel, why: e.to_string() })),
             Err(e @ GpuError::Crashed { .. }) => Ok(failed(Stopped::Launch { kernel, why: e.to_string() })),
             Err(GpuError::NotRun(why)) => Err(not_run(why)),
@@ -94,7 +94,7 @@ fn stopped_run(stopped: Stopped) -> Ran {
 }
 
 fn missing(why: String) -> Failure {
-    let d = Diagnostic::error(Code(664), why);
+    let d = Diagnostic::error(Code(680), why);
     Failure::new(Exit::TierMissing, d.next("kopt doctor names the GPUs; without one, leave out --on"))
 }
 

@@ -81,6 +81,7 @@ fn ready(file: &std::path::Path, choice: &Choice, running: &Running, global: &Gl
     let mut opened = open(file, running, global)?;
     let settled = opened.settle(running, choice.kernel.as_deref())?;
     let built = opened.build(&settled.plan).map_err(|u| u.failure(Exit::Inconclusive, opened.sources()))?;
+    opened.unfilled(&built)?;
     let cell = cell(&built.side, choice, running)?;
     let plan = built.side.plan.concrete(&cell).map_err(|e| Failure::new(Exit::Usage, e.diagnostic()))?;
     let settings = running.settings();
@@ -103,14 +104,10 @@ pub fn once(file: &std::path::Path, choice: &Choice, running: &Running, global: 
 
 /// The first cell of the covering set with the sizes, contents and seed that were asked for.
 fn cell(side: &Side, choice: &Choice, running: &Running) -> Result<Cell, Failure> {
-    let sampling = Sampling { seed: running.seed, thorough: false, max_bytes: None };
+    let sampling = Sampling { seed: running.seed, pairs: 0, ..Sampling::default() };
     let first = cells(&side.plan, &sampling).cells.into_iter().next();
-    let mut cell = first.unwrap_or(Cell {
-        dims: side.plan.dims.iter().filter_map(|d| Some((d.name.clone(), *d.samples.first()?))).collect(),
-        distribution: choice.contents,
-        seed: running.seed,
-        poison: 0,
-    });
+    let sample = || side.plan.dims.iter().filter_map(|d| Some((d.name.clone(), *d.samples.first()?))).collect();
+    let mut cell = first.unwrap_or_else(|| Cell::new(sample(), choice.contents, running.seed));
     cell.distribution = choice.contents;
     for (name, value) in &choice.dims {
         if side.plan.dim(name).is_none() {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::exit::{Exit, Failure};
 use super::gate as compile_gate;
 use super::printer::Printer;
-use super::verify::{Opened, Running};
+use super::verify::{Choice, Opened, Running};
 
 #[derive(ClapArgs)]
 pub struct Args {
@@ -140,9 +140,11 @@ fn judge(case: &Case, running: &Running) -> Result<(String, Vec<u16>, String), F
     let mut original = Opened::of_text("original.cu", case.original, arch);
     let mut candidate = Opened::of_text("candidate.cu", case.candidate, arch);
     let settled = original.settle(running, None)?;
-    let adopted = candidate.adopt(&settled.plan, None, None)?;
+    let adopted = candidate.adopt(&original, &settled.plan, Choice::default())?;
     let before = original.build(&settled.plan).map_err(|u| u.failure(Exit::Inconclusive, original.sources()))?;
     let after = candidate.build(&adopted.plan).map_err(|u| u.failure(Exit::Verification, candidate.sources()))?;
+    original.unfilled(&before)?;
+    candidate.unfilled(&after)?;
     let outcome = gate::verify_pair(
         &before.side,
         &after.side,

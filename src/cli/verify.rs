@@ -1,6 +1,8 @@
 //! `kopt verify`: does a candidate compute what an original computes?
 
+mod adopt;
 mod build;
+mod compilers;
 mod contract;
 mod gather;
 
@@ -19,6 +21,7 @@ use super::options::Global;
 use super::printer::Printer;
 use super::{json, write};
 
+pub use adopt::Choice;
 pub use build::{Built, WORKER};
 pub use gather::{Opened, open};
 
@@ -39,6 +42,9 @@ pub struct Args {
     /// The candidate's own launches, under the args and dims of the original's contract
     #[arg(long, value_name = "FILE")]
     candidate_contract: Option<PathBuf>,
+    /// What of the candidate stands for what of the original, where names do not say it
+    #[arg(long = "match", value_name = "CANDIDATE=ORIGINAL", value_parser = pair)]
+    given: Vec<(String, String)>,
     /// Write the report as a page of its own
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -92,13 +98,20 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
     let mut original = open(&args.original, &args.running, global)?;
     let mut candidate = open(&args.candidate, &args.running, global)?;
     let settled = original.settle(&args.running, args.kernel.as_deref())?;
-    let adopted =
-        candidate.adopt(&settled.plan, args.candidate_contract.as_deref(), args.candidate_kernel.as_deref())?;
+    let given = args.given.iter().cloned().collect();
+    let choice = Choice {
+        contract: args.candidate_contract.as_deref(),
+        kernel: args.candidate_kernel.as_deref(),
+        given: Some(&given),
+    };
+    let adopted = candidate.adopt(&original, &settled.plan, choice)?;
     for warning in &settled.warnings {
         printer.diagnostic(original.sources(), warning)?;
     }
     let before = original.build(&settled.plan).map_err(|u| u.failure(Exit::Inconclusive, original.sources()))?;
     let after = candidate.build(&adopted.plan).map_err(|u| u.failure(Exit::Verification, candidate.sources()))?;
+    original.unfilled(&before)?;
+    candidate.unfilled(&after)?;
     let settings = args.running.settings();
     let outcome = gate::verify_pair(&before.side, &after.side, &settings);
     let (ours, theirs) = problems(&outcome, &original, &candidate);
@@ -110,10 +123,11 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
         contract: (settled.origin.describe(), settled.origin.word().to_owned()),
         accepted: settled.accepted,
         launches: adopted.how,
+        matched: settled.notes.iter().chain(&adopted.notes).cloned().collect(),
         outcome: &outcome,
         resources: resources(&before.side, &after.side),
         problems: ours.iter().chain(&theirs).cloned().collect(),
-        not_checked: not_checked(&before, &after, &settings),
+        not_checked: not_checked(&before, &settings),
         remarks: remarks(&outcome, &before, &after),
         reproduce: reproduce(args),
         seed: args.running.seed,
@@ -191,7 +205,7 @@ const BLIND: &[&str] = &[
     "buffers that overlap, scalar arguments other than the contract's, NaN, infinities and integers outside `legal`",
 ];
 
-fn not_checked(before: &Built, after: &Built, settings: &Settings) -> Vec<String> {
+fn not_checked(before: &Built, settings: &Settings) -> Vec<String> {
     let mut found = vec![
         "timing: nothing here says which of the two is the faster".to_owned(),
         format!("other architectures than {}, and machine code: PTX was interpreted", before.side.arch),
@@ -205,16 +219,13 @@ fn not_checked(before: &Built, after: &Built, settings: &Settings) -> Vec<String
         found.push("sizes and contents in other combinations (--thorough)".into());
     }
     found.extend(BLIND.iter().map(|text| (*text).to_owned()));
-    let constants: Vec<&String> = before.constants.iter().chain(&after.constants).collect();
-    if !constants.is_empty() {
-        let names: Vec<&str> = constants.iter().map(|c| c.as_str()).collect();
-        found.push(format!("other contents of `__constant__` memory than those in the file: {}", names.join(", ")));
-    }
     found
 }
 
 fn remarks(outcome: &gate::Outcome, before: &Built, after: &Built) -> Vec<String> {
     let mut found = outcome.remarks.clone();
+    let of = |who: &str, b: &Built| b.notes.iter().map(|n| format!("{who}: {n}")).collect::<Vec<_>>();
+    found.extend(of("original", before).into_iter().chain(of("candidate", after)));
     let new: Vec<&str> =
         after.approximate.iter().filter(|a| !before.approximate.contains(a)).map(String::as_str).collect();
     if !new.is_empty() && !before.side.plan.permissions.approximate {
@@ -229,6 +240,11 @@ fn remarks(outcome: &gate::Outcome, before: &Built, after: &Built) -> Vec<String
     found
 }
 
+fn pair(text: &str) -> Result<(String, String), String> {
+    let (own, theirs) = text.split_once('=').ok_or("expected CANDIDATE=ORIGINAL, such as x=a")?;
+    Ok((own.trim().to_owned(), theirs.trim().to_owned()))
+}
+
 /// The command with everything that decides the outcome.
 fn reproduce(args: &Args) -> String {
     let mut out = format!("kopt verify {} {}", args.original.display(), args.candidate.display());
@@ -238,6 +254,9 @@ fn reproduce(args: &Args) -> String {
     add("--candidate-kernel", args.candidate_kernel.clone());
     add("--contract", path(&args.running.contract));
     add("--candidate-contract", path(&args.candidate_contract));
+    for (own, theirs) in &args.given {
+        add("--match", Some(format!("{own}={theirs}")));
+    }
     add("--arch", args.running.arch.clone());
     add("--seed", Some(args.running.seed.to_string()));
     add("--budget", (args.running.budget != 4).then(|| args.running.budget.to_string()));

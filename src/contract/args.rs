@@ -89,10 +89,14 @@ pub struct Arg {
     pub align: Option<u64>,
     /// Which contents are meaningful; empty means all that fit the dtype.
     pub distribution: Vec<Distribution>,
-    /// Smallest and largest legal element, both inclusive.
+    /// Smallest and largest legal element, both inclusive; of a scalar, the values that the caller may pass.
     pub legal: Option<(Bound, Bound)>,
     /// Whether elements may be infinite.
     pub infinite: bool,
+    /// Whether elements may be no number.
+    pub nan: bool,
+    /// The `__constant__` or `__device__` variable that it is: host code fills or reads it, and no launch is given it.
+    pub symbol: Option<String>,
     /// `None` is that of the role: `keep` for what is read, `poison` for the rest.
     pub init: Option<Init>,
     /// Elements that the computation writes, from the first up to but not including the second; `None` means all.
@@ -123,6 +127,8 @@ impl Arg {
             distribution: vec![],
             legal: None,
             infinite: false,
+            nan: false,
+            symbol: None,
             init: None,
             writes: None,
             value: None,
@@ -152,7 +158,7 @@ impl PartialEq for Arg {
         let (a, b) = (plain(self), plain(other));
         (a.name, a.role, a.dtype, a.shape, a.align, a.distribution)
             == (b.name, b.role, b.dtype, b.shape, b.align, b.distribution)
-            && (a.legal, a.infinite, a.init, a.writes, a.value, a.proposed)
-                == (b.legal, b.infinite, b.init, b.writes, b.value, b.proposed)
+            && (a.legal, a.infinite, a.nan, a.symbol, a.init, a.writes, a.value, a.proposed)
+                == (b.legal, b.infinite, b.nan, b.symbol, b.init, b.writes, b.value, b.proposed)
     }
 }

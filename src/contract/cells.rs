@@ -7,6 +7,7 @@ use super::dims::Dim;
 use super::expr::{Expr, Op};
 use super::generate::Distribution;
 use super::plan::Plan;
+use super::sizes;
 
 /// One run of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,6 +17,19 @@ pub struct Cell {
     pub seed: u64,
     /// Which of the poisons stands in outputs and temporaries.
     pub poison: u8,
+    /// 0: scalars have the contract's values; 1 and 2: the least and the largest legal one; more: drawn from between.
+    pub scalars: u8,
+    /// Whether buffers that the contract lets overlap are one.
+    pub overlap: bool,
+    /// How often the plan ran before on the same `__device__` state.
+    pub round: u8,
+}
+
+impl Cell {
+    /// A cell in which nothing but sizes, contents and seed is special.
+    pub fn new(dims: BTreeMap<String, i64>, distribution: Distribution, seed: u64) -> Cell {
+        Cell { dims, distribution, seed, poison: 0, scalars: 0, overlap: false, round: 0 }
+    }
 }
 
 /// How cells are chosen.
@@ -24,15 +38,28 @@ pub struct Sampling {
     /// Seeds of the cells, and the prime and the odd size among the sizes, follow from it: another seed makes a run on
     /// inputs that no earlier one has seen.
     pub seed: u64,
-    /// Every size with every distribution, both poisons and two seeds.
+    /// Every combination of sizes with every distribution, both poisons and two seeds.
     pub thorough: bool,
     /// Cells whose buffers need more bytes are left out and named.
     pub max_bytes: Option<u64>,
+    /// Combinations of sizes beyond those that have every value once.
+    pub pairs: usize,
+    /// What the first sample costs, by which the cost of others is estimated.
+    pub work: Option<Work>,
+}
+
+/// Cost of cells, in warp instructions of the original.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Work {
+    /// Of the first cell, as counted.
+    pub first: u64,
+    /// Of the largest cell that is wanted.
+    pub most: u64,
 }
 
 impl Default for Sampling {
     fn default() -> Sampling {
-        Sampling { seed: 1, thorough: false, max_bytes: None }
+        Sampling { seed: 1, thorough: false, max_bytes: None, pairs: 40, work: None }
     }
 }
 
@@ -43,7 +70,7 @@ pub struct Cells {
     pub left_out: Vec<String>,
 }
 
-type Sizes = BTreeMap<String, i64>;
+pub(super) type Sizes = BTreeMap<String, i64>;
 
 const PRIMES: [i64; 8] = [7, 31, 61, 97, 127, 251, 509, 1021];
 
@@ -51,17 +78,18 @@ const PRIMES: [i64; 8] = [7, 31, 61, 97, 127, 251, 509, 1021];
 ///
 /// Sizes are the contract's samples and 0, 1, a prime, one below, at and above a tile, and a number that is no multiple
 /// of it, as far as the contract admits them; what divisibility excludes is replaced by the next multiple. The covering
-/// set has every size once and every distribution once, and its first and largest cell again with the second poison and
-/// with two further seeds.
+/// set has every size once, pairs of sizes of two dims as far as `pairs` goes, `max` or the largest size that the work
+/// allows, and every distribution once; its first and its largest usual cell again with the second poison and with two
+/// further seeds; and its first again with other legal scalars and with the overlap that the contract permits.
 pub fn cells(plan: &Plan, sampling: &Sampling) -> Cells {
     let mut found = Cells::default();
-    let sizes = sizes(plan, sampling, &mut found.left_out);
+    let values: Vec<(String, Vec<i64>)> =
+        plan.dims.iter().map(|d| (d.name.clone(), values_of(plan, d, sampling.seed))).collect();
+    let sizes = sizes::rows(plan, sampling, &values, &mut found.left_out);
     let distributions = distributions(plan);
-    if sizes.is_empty() {
-        return found;
-    }
-    let cell =
-        |s: &Sizes, d: Distribution, seed: u64, poison: u8| Cell { dims: s.clone(), distribution: d, seed, poison };
+    let Some(first) = sizes.first() else { return found };
+    let large = sizes::largest(plan, sampling, &values, first, &mut found.left_out);
+    let cell = |s: &Sizes, d: Distribution, seed: u64, poison: u8| Cell { poison, ..Cell::new(s.clone(), d, seed) };
     let seed = |n: u64| sampling.seed.wrapping_mul(1000).wrapping_add(n);
     if sampling.thorough {
         for s in &sizes {
@@ -71,78 +99,38 @@ pub fn cells(plan: &Plan, sampling: &Sampling) -> Cells {
                 }
             }
         }
-        return found;
+    } else {
+        let many = sizes.len().max(distributions.len());
+        for (s, d) in sizes.iter().cycle().zip(distributions.iter().cycle()).take(many) {
+            found.cells.push(cell(s, *d, seed(0), 0));
+        }
+        let volume = |c: &Cell| c.dims.values().fold(1i64, |v, d| v.saturating_mul(*d));
+        let largest = found.cells.iter().max_by_key(|c| volume(c)).cloned();
+        let mut again: Vec<Cell> = found.cells.first().cloned().into_iter().chain(largest).collect();
+        again.dedup();
+        if let (1, Some(other)) = (again.len(), found.cells.get(1).cloned()) {
+            again.push(other);
+        }
+        for c in again {
+            found.cells.push(Cell { poison: 1, ..c.clone() });
+            found.cells.extend((1..3).map(|n| Cell { seed: seed(n), ..c.clone() }));
+        }
     }
-    let many = sizes.len().max(distributions.len());
-    for (s, d) in sizes.iter().cycle().zip(distributions.iter().cycle()).take(many) {
-        found.cells.push(cell(s, *d, seed(0), 0));
-    }
-    let volume = |c: &Cell| c.dims.values().fold(1i64, |v, d| v.saturating_mul(*d));
-    let largest = found.cells.iter().max_by_key(|c| volume(c)).cloned();
-    let mut again: Vec<Cell> = found.cells.first().cloned().into_iter().chain(largest).collect();
-    again.dedup();
-    if let (1, Some(other)) = (again.len(), found.cells.get(1).cloned()) {
-        again.push(other);
-    }
-    for c in again {
-        found.cells.push(Cell { poison: 1, ..c.clone() });
-        found.cells.extend((1..3).map(|n| Cell { seed: seed(n), ..c.clone() }));
-    }
+    let usual = distributions.first().copied().unwrap_or(Distribution::Normal);
+    found.cells.extend(large.iter().map(|s| cell(s, usual, seed(0), 0)));
+    special(plan, &mut found.cells);
     found
 }
 
-/// Sizes that together have every value of every dim.
-fn sizes(plan: &Plan, sampling: &Sampling, left_out: &mut Vec<String>) -> Vec<Sizes> {
-    let values: Vec<(String, Vec<i64>)> =
-        plan.dims.iter().map(|d| (d.name.clone(), values_of(plan, d, sampling.seed))).collect();
-    if let Some((name, _)) = values.iter().find(|(_, v)| v.is_empty()) {
-        left_out.push(format!("no size is possible: the contract admits no value of `{name}` that is tried"));
-        return vec![];
+/// The first cell with other legal scalars, and with the overlap that the contract permits.
+fn special(plan: &Plan, cells: &mut Vec<Cell>) {
+    let Some(first) = cells.first().cloned() else { return };
+    let varies = plan.args.iter().any(|a| a.role == Role::Scalar && a.legal.is_some());
+    if varies {
+        cells.extend((1..5).map(|n| Cell { scalars: n, ..first.clone() }));
     }
-    let first: Sizes = values.iter().filter_map(|(n, v)| Some((n.clone(), *v.first()?))).collect();
-    let mut rows = vec![];
-    let mut covered: BTreeSet<(String, i64)> = BTreeSet::new();
-    let mut take = |row: Sizes, covered: &mut BTreeSet<(String, i64)>| -> Result<(), String> {
-        fits(plan, sampling, &row)?;
-        covered.extend(row.iter().map(|(n, v)| (n.clone(), *v)));
-        if !rows.contains(&row) {
-            rows.push(row);
-        }
-        Ok(())
-    };
-    // Reasons are given below, for the values that no row has in the end.
-    let _ = take(first.clone(), &mut covered);
-    let longest = values.iter().map(|(_, v)| v.len()).max().unwrap_or(0);
-    for i in 0..longest {
-        let pick = |(j, (n, v)): (usize, &(String, Vec<i64>))| Some((n.clone(), *v.get((i + j) % v.len().max(1))?));
-        let _ = take(values.iter().enumerate().filter_map(pick).collect(), &mut covered);
-    }
-    for (name, list) in &values {
-        for v in list {
-            if covered.contains(&(name.clone(), *v)) {
-                continue;
-            }
-            let with = |other: Sizes| -> Sizes { other.into_iter().chain([(name.clone(), *v)]).collect() };
-            let all_equal = values.iter().map(|(n, _)| (n.clone(), *v)).collect();
-            if let Err(why) =
-                take(with(first.clone()), &mut covered).or_else(|why| take(all_equal, &mut covered).map_err(|_| why))
-            {
-                left_out.push(format!("{name} = {v}: {why}"));
-            }
-        }
-    }
-    rows
-}
-
-/// Whether the sizes are possible at all; the reason where not.
-fn fits(plan: &Plan, sampling: &Sampling, dims: &Sizes) -> Result<(), String> {
-    let cell = Cell { dims: dims.clone(), distribution: Distribution::Normal, seed: 0, poison: 0 };
-    let concrete = plan.concrete(&cell).map_err(|e| e.to_string())?;
-    match sampling.max_bytes {
-        Some(most) if concrete.bytes() > most => {
-            Err(format!("{} bytes of buffers are more than {most}", concrete.bytes()))
-        }
-        _ => Ok(()),
+    if !plan.alias.is_empty() {
+        cells.push(Cell { overlap: true, ..first });
     }
 }
 
@@ -207,8 +195,8 @@ fn distributions(plan: &Plan) -> Vec<Distribution> {
     for a in plan.args.iter().filter(|a| a.is_buffer() && a.init() == Init::Keep && a.role != Role::Temp) {
         let float = a.dtype.is_some_and(|d| d.is_float());
         let useful = |d: &Distribution| match d {
-            Distribution::Infinite => float && a.infinite,
-            Distribution::Skewed => !float && a.legal.is_some(),
+            Distribution::Infinite => float && (a.infinite || a.nan),
+            Distribution::Skewed => a.legal.is_some(),
             Distribution::HeavyTail | Distribution::Denormals | Distribution::NormalTenth | Distribution::Normal => {
                 float
             }

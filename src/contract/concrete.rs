@@ -36,6 +36,8 @@ pub struct ConcreteBuffer {
     pub start: Start,
     /// Elements that the computation may write, and, where it is an output, all of which it does write.
     pub writes: Range<u64>,
+    /// The variable of the module that it is; `None` is memory of its own.
+    pub symbol: Option<String>,
 }
 
 /// Contents before the first step.
@@ -141,10 +143,34 @@ impl Plan {
         }
         let values = self.values(cell)?;
         let maker = Maker { plan: self, cell, values };
-        let buffers =
+        let mut buffers =
             self.args.iter().filter(|a| a.is_buffer()).map(|a| maker.buffer(a)).collect::<Result<Vec<_>, _>>()?;
+        if cell.overlap {
+            self.overlap(&mut buffers);
+        }
+        let buffers = buffers;
         let steps = self.steps.iter().enumerate().map(|(i, s)| maker.step(i, s, &buffers)).collect::<Result<_, _>>()?;
         Ok(ConcretePlan { buffers, steps })
+    }
+
+    /// Makes one buffer of each group that may overlap: the largest, with the contents of one that is read. The others
+    /// stay as memory that nobody is given; [`Maker::place`] leads to the one.
+    fn overlap(&self, buffers: &mut [ConcreteBuffer]) {
+        for group in &self.alias {
+            let Some(one) = shared(group, buffers) else { continue };
+            let members = || buffers.iter().filter(|b| group.contains(&b.name));
+            let written = members().any(|b| b.role.is_output());
+            let contents = members().find(|b| matches!(b.start, Start::Contents(_))).map(|b| b.start.clone());
+            for (n, b) in buffers.iter_mut().enumerate().filter(|(_, b)| group.contains(&b.name)) {
+                match n == one {
+                    true => {
+                        b.role = if written { Role::InOut } else { b.role };
+                        b.start = contents.clone().unwrap_or(b.start.clone());
+                    }
+                    false => b.role = Role::Temp,
+                }
+            }
+        }
     }
 
     /// Dims and integer scalars by name, after the guarantees of the contract were checked.
@@ -165,14 +191,52 @@ impl Plan {
             }
         }
         for a in self.args.iter().filter(|a| a.role == Role::Scalar) {
-            if let Some(Value::Int(e)) = &a.value {
-                let at = field(a, "value");
-                let value = e.eval(&|n| values.get(n).copied()).map_err(|why| ContractError::NoValue { at, why })?;
+            if let Some(Number::Int(value)) = scalar_value(a, cell, &values)? {
                 values.entry(a.name.clone()).or_insert(value);
             }
         }
         Ok(values)
     }
+}
+
+/// The value of a scalar in one cell.
+enum Number {
+    Int(i64),
+    Float(f64),
+}
+
+/// The contract's value; in cells that vary scalars one of those that it calls legal.
+fn scalar_value(a: &Arg, cell: &Cell, values: &BTreeMap<String, i64>) -> Result<Option<Number>, ContractError> {
+    let eval = |e: &Expr, name: &str| {
+        let at = field(a, name);
+        e.eval(&|n| values.get(n).copied()).map_err(|why| ContractError::NoValue { at, why })
+    };
+    let float = a.dtype.is_some_and(|d| d.is_float());
+    if let (Some((lo, hi)), 1..) = (&a.legal, cell.scalars) {
+        let end = |b: &Bound| match b {
+            Bound::Float(v) => Ok(*v),
+            Bound::Int(e) => eval(e, "legal").map(|v| v as f64),
+        };
+        let (lo, hi) = (end(lo)?, end(hi)?);
+        let part = super::generate::unit(cell.seed.wrapping_add(u64::from(cell.scalars)), &a.name);
+        let chosen = match cell.scalars {
+            1 => lo,
+            2 => hi,
+            _ => (lo + (hi - lo) * part).clamp(lo, hi),
+        };
+        return Ok(Some(if float { Number::Float(chosen) } else { Number::Int(chosen.round() as i64) }));
+    }
+    match &a.value {
+        Some(Value::Int(e)) => eval(e, "value").map(|v| Some(Number::Int(v))),
+        Some(Value::Float(v)) => Ok(Some(Number::Float(*v))),
+        None => Ok(None),
+    }
+}
+
+/// The buffer that stands for a group that overlaps: its largest.
+fn shared(group: &[String], buffers: &[ConcreteBuffer]) -> Option<usize> {
+    let members = buffers.iter().enumerate().filter(|(_, b)| group.contains(&b.name));
+    members.max_by_key(|(n, b)| (b.bytes, std::cmp::Reverse(*n))).map(|(n, _)| n)
 }
 
 fn field(a: &Arg, name: &str) -> Field {
@@ -229,7 +293,8 @@ impl Maker<'_> {
             Init::Keep => Start::Contents(self.contents(a, dtype, row)?),
         };
         let align = a.align.unwrap_or(DEVICE_ALIGNMENT);
-        Ok(ConcreteBuffer { name: a.name.clone(), role: a.role, dtype, elements, bytes, align, start, writes })
+        let symbol = a.symbol.clone();
+        Ok(ConcreteBuffer { name: a.name.clone(), role: a.role, dtype, elements, bytes, align, start, writes, symbol })
     }
 
     fn contents(&self, a: &Arg, dtype: Scalar, row: u64) -> Result<Contents, ContractError> {
@@ -253,6 +318,7 @@ impl Maker<'_> {
             row,
             legal,
             infinite: a.infinite,
+            nan: a.nan,
         };
         // Whether there are legal contents at all is known without making them; an empty range of no elements is none.
         let none = self.plan.arg(&a.name).is_none() || row == 0;
@@ -289,7 +355,11 @@ impl Maker<'_> {
 
     /// Index of a buffer, offset in bytes, and bytes from there to its end.
     fn place(&self, r: &BufferRef, at: &Field, buffers: &[ConcreteBuffer]) -> Result<(usize, u64, u64), ContractError> {
-        let found = buffers.iter().enumerate().find(|(_, b)| b.name == r.buffer);
+        let group = self.plan.alias.iter().find(|g| self.cell.overlap && g.contains(&r.buffer));
+        let found = match group.and_then(|g| shared(g, buffers)) {
+            Some(n) => buffers.get(n).map(|b| (n, b)),
+            None => buffers.iter().enumerate().find(|(_, b)| b.name == r.buffer),
+        };
         let (index, buffer) =
             found.ok_or_else(|| ContractError::NoBuffer { at: at.clone(), name: r.buffer.clone() })?;
         let elements = match &r.offset {
@@ -356,9 +426,9 @@ impl Maker<'_> {
                 let arg = self.plan.arg(name).filter(|a| a.role == Role::Scalar);
                 let arg = arg.ok_or_else(|| ContractError::NoScalar { at: at.clone(), name: name.clone() })?;
                 let dtype = arg.dtype.unwrap_or(Scalar::I32);
-                match &arg.value {
-                    Some(Value::Int(e)) => integer(dtype, self.eval(e, &field(arg, "value"))?, &field(arg, "value")),
-                    Some(Value::Float(v)) => Ok(real(dtype, *v)),
+                match scalar_value(arg, self.cell, &self.values)? {
+                    Some(Number::Int(v)) => integer(dtype, v, &field(arg, "value")),
+                    Some(Number::Float(v)) => Ok(real(dtype, v)),
                     None => Err(ContractError::NoScalar { at: at.clone(), name: name.clone() }),
                 }
             }

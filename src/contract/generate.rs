@@ -31,9 +31,9 @@ pub enum Distribution {
     HeavyTail,
     /// Three of four elements are denormal.
     Denormals,
-    /// Integers of which most name the same few places of the legal range.
+    /// Integers of which most name the same few places of the legal range; floats of every magnitude in it.
     Skewed,
-    /// Normal, and an infinity in one of 64 elements.
+    /// Normal, and an infinity or no number in one of 64 elements, as far as they are legal.
     Infinite,
 }
 
@@ -83,6 +83,7 @@ pub struct Contents {
     pub row: u64,
     pub legal: Option<Legal>,
     pub infinite: bool,
+    pub nan: bool,
 }
 
 /// The smallest and the largest legal element.
@@ -145,11 +146,7 @@ impl Contents {
     }
 
     fn stream(&self) -> u64 {
-        let name = self
-            .argument
-            .bytes()
-            .fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
-        finalise(finalise(self.seed) ^ name)
+        stream_of(self.seed, &self.argument)
     }
 
     /// A number that all elements of a row share.
@@ -158,6 +155,9 @@ impl Contents {
     }
 
     fn float(&self, draw: Draw, encode: impl Fn(f64) -> u64, decode: impl Fn(u64) -> f64) -> u64 {
+        if self.nan && self.distribution == Distribution::Infinite && draw.number(6).is_multiple_of(61) {
+            return encode(f64::NAN);
+        }
         let bits = encode(self.real(draw));
         let Some((lo, hi)) = self.float_limits() else { return bits };
         let value = decode(bits);
@@ -182,7 +182,8 @@ impl Contents {
         let normal = draw.normal();
         match self.distribution {
             Distribution::NormalTenth => normal * 0.1,
-            Distribution::Normal | Distribution::Skewed => normal,
+            Distribution::Skewed => self.float_limits().map_or(normal, |ends| spread(draw, ends)),
+            Distribution::Normal => normal,
             Distribution::NormalThirty => normal * 30.0,
             Distribution::Integers => (draw.number(3) % 17) as f64 - 8.0,
             Distribution::ConstantRows => self.row_draw(draw).normal(),
@@ -248,6 +249,21 @@ impl Contents {
     }
 }
 
+/// A number of the range: its ends, zero, or one whose magnitude is anywhere from 2^-40 of the larger end to all of it.
+fn spread(draw: Draw, (lo, hi): (f64, f64)) -> f64 {
+    let far = lo.abs().max(hi.abs());
+    let magnitude = far * power_of_two(-((draw.number(3) % 41) as i32)) * (0.5 + 0.5 * draw.unit(4));
+    let v = match draw.number(5) % 32 {
+        0 => lo,
+        1 => hi,
+        2 => 0.0,
+        n if n % 2 == 0 => magnitude,
+        _ => -magnitude,
+    };
+    // The other sign where this one is not legal.
+    if (lo..=hi).contains(&v) { v } else { -v }
+}
+
 /// The values that fit an integer type; of `bool` 0 and 1.
 fn type_range(s: Scalar) -> (i128, i128) {
     let bits = 8 * s.bytes();
@@ -281,6 +297,16 @@ impl Draw {
         let sum: u64 = (0..3).map(|i| halves(self.number(i))).sum();
         (sum as f64 - 393_210.0) * power_of_two(-16)
     }
+}
+
+/// A number in [0, 1) of a seed and a name.
+pub fn unit(seed: u64, name: &str) -> f64 {
+    Draw { stream: stream_of(seed, name), index: 0 }.unit(7)
+}
+
+fn stream_of(seed: u64, name: &str) -> u64 {
+    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
+    finalise(finalise(seed) ^ hash)
 }
 
 fn finalise(mut z: u64) -> u64 {

@@ -1,7 +1,7 @@
 use super::*;
 
 fn contents(dtype: Scalar, distribution: Distribution) -> Contents {
-    Contents { dtype, distribution, seed: 1, argument: "x".into(), row: 10, legal: None, infinite: false }
+    Contents { dtype, distribution, seed: 1, argument: "x".into(), row: 10, legal: None, infinite: false, nan: false }
 }
 
 fn floats(c: &Contents, n: u64) -> Vec<f64> {
@@ -96,6 +96,16 @@ fn each_distribution_is_what_it_says() {
         let c = Contents { infinite: true, ..contents(dtype, Distribution::Infinite) };
         let infinite = floats(&c, 4000).iter().filter(|v| v.is_infinite()).count();
         assert!((30..100).contains(&infinite), "{infinite}");
+        assert!(!floats(&c, 4000).iter().any(|v| v.is_nan()));
+        let c = Contents { nan: true, ..contents(dtype, Distribution::Infinite) };
+        let none = floats(&c, 4000).iter().filter(|v| v.is_nan()).count();
+        assert!((30..110).contains(&none) && floats(&c, 4000).iter().all(|v| !v.is_infinite()), "{none}");
+        // Large and small magnitudes are drawn where a range says that they are legal, and only there.
+        let c = Contents { legal: Some(Legal::Float(-4e4, 3e4)), ..contents(dtype, Distribution::Skewed) };
+        let v = floats(&c, 4000);
+        assert!(v.iter().any(|v| *v > 2e4) && v.iter().any(|v| *v < -3e4) && v.contains(&0.0));
+        assert!(v.iter().any(|v| *v != 0.0 && v.abs() < 1e-3));
+        assert!(of(Distribution::Skewed).iter().all(|v| v.abs() < 7.0));
     }
 }
 

@@ -23,6 +23,7 @@ mod print;
 pub mod proposed;
 mod read;
 pub mod reference;
+mod sizes;
 pub mod small_float;
 pub mod tolerance;
 mod unbound;
@@ -35,7 +36,7 @@ use std::collections::BTreeMap;
 use crate::source::Span;
 
 pub use args::{Arg, Bound, Init, Role, Value};
-pub use cells::{Cell, Cells, Sampling, cells};
+pub use cells::{Cell, Cells, Sampling, Work, cells};
 pub use concrete::{
     Binding, ConcreteBuffer, ConcreteLaunch, ConcretePlan, ConcreteStep, DEVICE_ALIGNMENT, POISONS, Start,
 };

@@ -24,6 +24,8 @@ pub struct Plan {
     pub permissions: Permissions,
     /// Whether the buffers of different arguments never overlap in the caller's program.
     pub noalias: bool,
+    /// Groups of arguments for which the caller may pass one buffer.
+    pub alias: Vec<Vec<String>>,
     /// Comments that stand above it when it is printed.
     pub notes: Notes,
 }

@@ -37,7 +37,11 @@ pub fn print(contract: &Contract) -> String {
 impl Plan {
     /// Whether anything is printed before its first table.
     fn has_own_keys(&self) -> bool {
-        !self.notes.0.is_empty() || !self.require.is_empty() || self.noalias || self.reference != Reference::Original
+        !self.notes.0.is_empty()
+            || !self.require.is_empty()
+            || self.noalias
+            || !self.alias.is_empty()
+            || self.reference != Reference::Original
     }
 }
 
@@ -48,6 +52,10 @@ fn plan(out: &mut String, p: &Plan, prefix: &str) {
     }
     if p.noalias {
         let _ = writeln!(out, "noalias = true");
+    }
+    if !p.alias.is_empty() {
+        let group = |g: &Vec<String>| format!("[{}]", g.iter().map(|n| quoted(n)).collect::<Vec<_>>().join(", "));
+        let _ = writeln!(out, "alias = [{}]", p.alias.iter().map(group).collect::<Vec<_>>().join(", "));
     }
     match &p.reference {
         Reference::Original => {}
@@ -136,8 +144,13 @@ fn arg(out: &mut String, a: &Arg, prefix: &str) {
         };
         let _ = writeln!(out, "legal = [{}, {}]", end(lo), end(hi));
     }
-    if a.infinite {
-        let _ = writeln!(out, "infinite = true");
+    for (name, on) in [("infinite", a.infinite), ("nan", a.nan)] {
+        if on {
+            let _ = writeln!(out, "{name} = true");
+        }
+    }
+    if let Some(s) = &a.symbol {
+        let _ = writeln!(out, "symbol = {}", quoted(s));
     }
     if let Some(i) = a.init {
         let _ = writeln!(out, "init = \"{}\"", i.word());

@@ -1,5 +1,7 @@
 //! Where assumptions stand: a TOML file (`[assume]`, `[kernel.NAME]`) and comments `// kopt: assume ..` above a kernel.
 
+use std::collections::BTreeSet;
+
 use super::{Assumption, Assumptions, parse_assumption};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::Program;
@@ -91,11 +93,13 @@ const MARK: &str = "kopt: assume";
 /// separates several.
 pub fn from_comments(program: &Program, sources: &Sources) -> (Assumptions, Vec<Diagnostic>) {
     let (mut found, mut problems) = (Assumptions::default(), vec![]);
+    let mut seen = BTreeSet::new();
     for r in program.kernels() {
         let kernel = program.function(r);
         let source = sources.get(kernel.span.file);
         let mut list = vec![];
         for (start, line) in comment_block_above(&source.text, kernel.span.start as usize) {
+            seen.insert((kernel.span.file, start));
             let Some(at) = line.find(MARK) else { continue };
             let body = line[at + MARK.len()..].trim_end_matches("*/");
             for (offset, part) in split_top(body) {
@@ -112,22 +116,70 @@ pub fn from_comments(program: &Program, sources: &Sources) -> (Assumptions, Vec<
             found.by_kernel.entry(kernel.name.clone()).or_default().extend(list);
         }
     }
+    problems.extend(stray_lines(program, sources, &seen, &|body| body.starts_with("assume")));
     (found, problems)
 }
 
-/// Comment lines directly above `at`, nearest first, with their offsets; ends at the first line of code or blank line.
+/// Comment lines above `at`, nearest first, with their offsets. Blank lines, directives and the beginning of a declaration
+/// may stand between; the first other line of code ends it.
 pub(super) fn comment_block_above(text: &str, at: usize) -> Vec<(usize, &str)> {
     let mut found = vec![];
     let mut end = text.get(..at).and_then(|t| t.rfind('\n')).unwrap_or(0);
+    // Whether the line is inside of a comment that begins further up.
+    let mut inside = false;
     while end > 0 {
         let start = text.get(..end).and_then(|t| t.rfind('\n')).map_or(0, |i| i + 1);
         let line = text.get(start..end).unwrap_or("");
-        let trimmed = line.trim_start();
-        if !(trimmed.starts_with("//") || trimmed.starts_with("/*") || trimmed.starts_with('*')) {
+        let trimmed = line.trim();
+        let comment = inside || trimmed.starts_with("//") || trimmed.starts_with("/*") || trimmed.ends_with("*/");
+        let begins = ["template", "extern", "static", "inline", "__global__", "__launch_bounds__", "[[", "#"];
+        let between =
+            trimmed.is_empty() || begins.iter().any(|b| trimmed.starts_with(b)) && !trimmed.contains([';', '}']);
+        if comment {
+            inside = (inside || trimmed.ends_with("*/")) && !trimmed.contains("/*");
+            // Code with a comment behind it is code.
+            if !inside && !trimmed.starts_with("//") && !trimmed.starts_with("/*") {
+                break;
+            }
+            found.push((start, line));
+        } else if !between {
             break;
         }
-        found.push((start, line));
         end = start.saturating_sub(1);
+    }
+    found
+}
+
+/// Contract lines that stand above no kernel, with their spans. `is_meant` says which bodies of `kopt:` lines are looked
+/// for; `read` are the offsets of the lines that kernels have.
+pub(super) fn stray_lines(
+    program: &Program,
+    sources: &Sources,
+    read: &BTreeSet<(FileId, usize)>,
+    is_meant: &dyn Fn(&str) -> bool,
+) -> Vec<Diagnostic> {
+    let mut found = vec![];
+    for file in program.units.iter().map(|u| u.file).collect::<BTreeSet<_>>() {
+        let text = &sources.get(file).text;
+        let mut start = 0;
+        for line in text.split_inclusive('\n') {
+            let mark = line.find("kopt:").filter(|at| {
+                let before = line.get(..*at).unwrap_or("").trim();
+                matches!(before, "//" | "///" | "*" | "/*" | "/**")
+            });
+            if let Some(at) = mark
+                && is_meant(line.get(at + 5..).unwrap_or("").trim())
+                && !read.contains(&(file, start))
+            {
+                let span = Span::new(file, start + at, start + line.trim_end().len());
+                let d = Diagnostic::error(
+                    BAD_ASSUMPTION,
+                    "this contract line stands above no kernel, and would say nothing",
+                );
+                found.push(d.at(span, "not read").next("move it right above the kernel that it speaks of"));
+            }
+            start += line.len();
+        }
     }
     found
 }

@@ -13,7 +13,7 @@ fn plan() -> Plan {
 
 fn cell(n: i64, k: i64) -> Cell {
     let dims = [("n".to_owned(), n), ("k".to_owned(), k)].into();
-    Cell { dims, distribution: Distribution::HeavyTail, seed: 3, poison: 1 }
+    Cell { poison: 1, ..Cell::new(dims, Distribution::HeavyTail, 3) }
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn impossible_numbers_are_errors() {
         let (contract, problems) = load(text);
         assert_eq!(problems, vec![], "{text}");
         let dims = [("n".to_owned(), 8)].into();
-        contract.plans[0].concrete(&Cell { dims, distribution: Distribution::Normal, seed: 0, poison: 0 })
+        contract.plans[0].concrete(&Cell::new(dims, Distribution::Normal, 0))
     };
     assert!(one(base).is_ok());
     for (from, to, part) in cases {
@@ -110,7 +110,7 @@ fn impossible_numbers_are_errors() {
 fn a_launch_of_no_blocks_runs_no_thread() {
     let text = "[dims.n]\nsamples = [8]\n[[step]]\nkernel = \"k\"\ngrid = \"ceil_div(n, 4)\"\nblock = 4\nargs = []\n";
     let dims = [("n".to_owned(), 0)].into();
-    let c = load(text).0.plans[0].concrete(&Cell { dims, distribution: Distribution::Normal, seed: 0, poison: 0 });
+    let c = load(text).0.plans[0].concrete(&Cell::new(dims, Distribution::Normal, 0));
     assert!(!c.unwrap().launches().next().unwrap().runs());
 }
 

@@ -3,7 +3,7 @@
 use super::execute::{How, Ran, Stopped, execute, starts};
 use super::pair::Settings;
 use super::side::Side;
-use crate::contract::{Cell, ConcretePlan};
+use crate::contract::{Cell, ConcretePlan, ContractError};
 use crate::ptx::{Limits, Mode};
 
 /// Both runs of one cell.
@@ -24,19 +24,31 @@ const PATIENCE: u64 = 64;
 /// # Errors
 /// Why the cell cannot be run; no reason lies in the kernels.
 pub fn run(original: &Side, candidate: &Side, cell: &Cell, settings: &Settings) -> Result<CellRun, String> {
-    let (plan, other) = plans(original, candidate, cell)?;
+    let plan = original.plan.concrete(cell).map_err(|e| e.to_string())?;
+    let other = match candidate.plan.concrete(cell) {
+        Ok(other) => other,
+        // Its launch is one that no device takes.
+        Err(e @ ContractError::Impossible { .. }) => {
+            return refused_launch(original, cell, &plan, settings, e.to_string());
+        }
+        Err(e) => return Err(format!("the candidate's plan: {e}")),
+    };
     let begin = starts(&plan)?;
     let how = how(settings, settings.steps);
     let first = execute(original, &plan, &begin, &how)?;
     if let Some(Stopped::Limit { why, .. }) = &first.stopped {
         return Err(format!("the original: {why}"));
     }
-    let patience = first.steps.saturating_mul(PATIENCE).max(settings.least_patience);
-    let limits = Limits { steps: patience.saturating_add(1), block_steps: patience, ..how.limits };
     let begin = if other.buffers == plan.buffers { begin } else { starts(&other)? };
-    let second = execute(candidate, &other, &begin, &How { limits, ..how })?;
+    let second = execute(candidate, &other, &begin, &limits_of_candidate(&first, settings, &how))?;
     let shapes = shapes(original, cell);
     Ok(CellRun { cell: cell.clone(), original: first, candidate: second, shapes })
+}
+
+/// As the original is run, with the candidate's own limits.
+pub(super) fn limits_of_candidate(original: &Ran, settings: &Settings, how: &How) -> How {
+    let patience = original.steps.saturating_mul(PATIENCE).max(settings.least_patience);
+    How { limits: Limits { steps: patience.saturating_add(1), block_steps: patience, ..how.limits }, ..*how }
 }
 
 /// The original again, without checks: with inputs of the next lower precision, or in another precision.
@@ -50,10 +62,18 @@ pub fn original_again(side: &Side, cell: &Cell, settings: &Settings, mode: Mode,
     }
 }
 
-fn plans(original: &Side, candidate: &Side, cell: &Cell) -> Result<(ConcretePlan, ConcretePlan), String> {
-    let plan = original.plan.concrete(cell).map_err(|e| e.to_string())?;
-    let other = candidate.plan.concrete(cell).map_err(|e| format!("the candidate's plan: {e}"))?;
-    Ok((plan, other))
+/// The original alone, and a candidate that stops at its first launch.
+fn refused_launch(
+    original: &Side,
+    cell: &Cell,
+    plan: &ConcretePlan,
+    settings: &Settings,
+    why: String,
+) -> Result<CellRun, String> {
+    let first = execute(original, plan, &starts(plan)?, &how(settings, settings.steps))?;
+    let stopped = Some(Stopped::Launch { kernel: "the candidate".into(), why });
+    let second = Ran { stopped, ..Ran::default() };
+    Ok(CellRun { cell: cell.clone(), original: first, candidate: second, shapes: shapes(original, cell) })
 }
 
 /// How a cell is run: with all checks and counters.
@@ -62,7 +82,7 @@ pub fn how(settings: &Settings, steps: u64) -> How {
     How { mode: Mode::Exact, checks: true, counters: true, lowered_inputs: false, limits, memory: settings.memory }
 }
 
-fn shapes(side: &Side, cell: &Cell) -> Vec<(String, Vec<u64>)> {
+pub(super) fn shapes(side: &Side, cell: &Cell) -> Vec<(String, Vec<u64>)> {
     let of = |n: &str| cell.dims.get(n).copied();
     let outputs = side.plan.args.iter().filter(|a| a.role.is_output());
     outputs

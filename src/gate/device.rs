@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::execute::{Output, Ran, Stopped};
 use super::side::{KernelKey, Side};
+use super::symbols::is_symbol_of;
 use crate::contract::{
     Binding, ConcreteBuffer, ConcreteLaunch, ConcretePlan, ConcreteStep, DEVICE_ALIGNMENT, Role, Start,
 };
@@ -66,11 +67,26 @@ pub fn job(
         for (buffer, contents) in run.plan.buffers.iter().zip(run.starts) {
             made.buffers.push(placed(buffer, contents, &mut parts));
         }
+        // Variables of the modules that the contract fills: their symbols, in the kernels that have them.
+        let variables: Vec<Vec<(usize, String)>> =
+            run.plan.buffers.iter().map(|b| homes(side, &kernels, b.symbol.as_deref())).collect();
+        for ((buffer, contents), homes) in run.plan.buffers.iter().zip(run.starts).zip(&variables) {
+            for (kernel, name) in homes {
+                made.steps.push(Step::Symbol { kernel: *kernel, name: name.clone(), part: parts.len() });
+            }
+            if buffer.symbol.is_some() {
+                parts.push(contents.clone());
+            }
+        }
         for step in taken(run.plan) {
             made.steps.push(loaded.step(step, first)?);
         }
-        let read = run.plan.buffers.iter().enumerate().filter(|(_, b)| is_read(b));
-        made.steps.extend(read.map(|(n, _)| Step::Read { buffer: first + n }));
+        for (n, (b, homes)) in run.plan.buffers.iter().zip(&variables).enumerate().filter(|(_, (b, _))| is_read(b)) {
+            made.steps.push(match homes.first() {
+                Some((kernel, name)) => Step::ReadSymbol { kernel: *kernel, name: name.clone(), bytes: b.bytes },
+                None => Step::Read { buffer: first + n },
+            });
+        }
     }
     Ok((made, parts))
 }
@@ -97,6 +113,17 @@ fn placed(buffer: &ConcreteBuffer, contents: &[u8], parts: &mut Vec<Vec<u8>>) ->
     // No better aligned than the contract promises.
     let before = if buffer.align < DEVICE_ALIGNMENT { buffer.align } else { 0 };
     Buffer { bytes: buffer.bytes, before, start }
+}
+
+/// The kernels that have the variable of this name, with its symbol there.
+fn homes(side: &Side, kernels: &BTreeMap<KernelKey, usize>, name: Option<&str>) -> Vec<(usize, String)> {
+    let Some(name) = name else { return vec![] };
+    let mut found = vec![];
+    for (key, program) in &side.programs {
+        let own = program.variables.iter().find(|v| is_symbol_of(&v.name, name));
+        found.extend(own.zip(kernels.get(key)).map(|(v, k)| (*k, v.name.clone())));
+    }
+    found
 }
 
 /// A module variable that several kernels of a side can write.
@@ -211,21 +238,13 @@ fn unchanged(now: &[u8], before: &[u8], width: usize) -> Vec<std::ops::Range<u64
 }
 
 /// The run in which a launch failed on the device, and the failure in the words of a run.
-pub fn stopped(runs: &[Run], failed: &job::Failed) -> (usize, Stopped) {
-    let why = failed.to_string();
-    let mut step = failed.step;
-    for (n, run) in runs.iter().enumerate() {
-        let steps: Vec<&ConcreteStep> = taken(run.plan).collect();
-        let read = run.plan.buffers.iter().filter(|b| is_read(b)).count();
-        if let Some(ConcreteStep::Launch(l)) = steps.get(step) {
-            return (n, Stopped::Launch { kernel: KernelKey::of(l).to_string(), why });
-        }
-        match step.checked_sub(steps.len() + read) {
-            Some(left) => step = left,
-            None => return (n, Stopped::Launch { kernel: format!("step {}", step + 1), why }),
-        }
-    }
-    (runs.len().saturating_sub(1), Stopped::Launch { kernel: "a step".to_owned(), why })
+pub fn stopped(runs: &[Run], job: &Job, failed: &job::Failed) -> (usize, Stopped) {
+    let launches = job.steps.iter().take(failed.step).filter(|s| matches!(s, Step::Launch(_))).count();
+    let ran = |run: &Run| run.plan.launches().filter(|l| l.runs()).map(KernelKey::of).collect::<Vec<_>>();
+    let all: Vec<(usize, KernelKey)> =
+        runs.iter().enumerate().flat_map(|(n, r)| ran(r).into_iter().map(move |k| (n, k))).collect();
+    let (n, kernel) = all.get(launches).map_or((0, String::new()), |(n, k)| (*n, k.to_string()));
+    (n, Stopped::Launch { kernel, why: failed.to_string() })
 }
 
 #[cfg(test)]
@@ -243,6 +262,7 @@ mod tests {
             align: 16,
             start,
             writes: 0..4,
+            symbol: None,
         };
         ConcretePlan {
             buffers: vec![
@@ -309,9 +329,24 @@ mod tests {
             l.grid = [1, 1, 1];
         }
         let runs = [run(&later), run(&later)];
-        let said = |step| stopped(&runs, &failed(step));
-        assert_eq!(said(1).0, 0);
-        let (n, why) = said(5);
+        let launch = |kernel| {
+            let arguments = vec![];
+            let one = [1, 1, 1];
+            Step::Launch(job::Launch {
+                kernel,
+                grid: one,
+                block: one,
+                shared: 0,
+                cluster: None,
+                cooperative: false,
+                arguments,
+            })
+        };
+        let read = || Step::Read { buffer: 0 };
+        let job = Job { steps: vec![launch(0), read(), launch(0), read()], ..job };
+        let said = |step| stopped(&runs, &job, &failed(step));
+        assert_eq!(said(0).0, 0);
+        let (n, why) = said(2);
         assert_eq!(n, 1);
         assert_eq!(why.to_string(), "the launch of `k` fails: the kernel fails while it runs: CUDA_ERROR_X");
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::element;
 use super::finding::{Located, locate};
 use super::side::{KernelKey, Side};
+use super::symbols;
 use crate::contract::{
     Binding, ConcreteBuffer, ConcreteLaunch, ConcretePlan, ConcreteStep, DEVICE_ALIGNMENT, Role, Start,
 };
@@ -130,62 +131,120 @@ const CANARY: u8 = 0xa5;
 /// # Errors
 /// What has nothing to do with the kernels: buffers beyond the memory limit, a kernel that was not compiled.
 pub fn execute(side: &Side, plan: &ConcretePlan, starts: &[Vec<u8>], how: &How) -> Result<Ran, String> {
-    let mut memory = Memory::with_limit(how.memory);
-    let placed = place(plan, starts, how, &mut memory).map_err(|e| e.to_string())?;
-    for program in side.programs.values() {
-        memory.load(program).map_err(|e| e.to_string())?;
-    }
-    let globals = globals(side, &memory);
-    let mut ran = Ran::default();
-    let mut lines: BTreeMap<(String, String, u32), Counts> = BTreeMap::new();
-    for step in &plan.steps {
-        match step {
-            ConcreteStep::Launch(l) if !l.runs() => ran.empty_launches += 1,
-            ConcreteStep::Launch(l) => {
-                launch(side, plan, l, &placed, &mut memory, how, &mut ran, &mut lines)?;
-                if ran.stopped.is_some() {
-                    break;
-                }
-            }
-            ConcreteStep::Fill { buffer, offset, bytes, byte } => {
-                let at = placed.get(*buffer).ok_or("a step names no buffer")?;
-                memory.write(at.id, at.before + offset, &vec![*byte; *bytes as usize]).map_err(|e| e.to_string())?;
-            }
-            ConcreteStep::Copy { from, from_offset, to, to_offset, bytes } => {
-                let (a, b) = (placed.get(*from).ok_or("a step names no buffer")?, placed.get(*to).ok_or("no buffer")?);
-                let data = memory.read(a.id, a.before + from_offset, *bytes).map_err(|e| e.to_string())?;
-                memory.write(b.id, b.before + to_offset, &data).map_err(|e| e.to_string())?;
-            }
-        }
-    }
-    let named = |((kernel, file, line), counts)| LineCounts { kernel, file, line, counts };
-    ran.lines = lines.into_iter().map(named).collect();
-    afterwards(plan, starts, how, &placed, &memory, &mut ran).map_err(|e| e.to_string())?;
-    for (symbol, before) in globals {
-        let Some(id) = memory.symbol(&symbol) else { continue };
-        let bytes = memory.read(id, 0, memory.size(id).unwrap_or(0)).map_err(|e| e.to_string())?;
-        if bytes != before {
-            ran.changed_globals.push(ChangedGlobal { symbol, bytes });
-        }
-    }
-    Ok(ran)
+    let mut machine = Machine::new(side, plan, how)?;
+    machine.round(starts)
 }
 
-fn place(plan: &ConcretePlan, starts: &[Vec<u8>], how: &How, memory: &mut Memory) -> Result<Vec<Placed>, PtxError> {
-    let mut placed = vec![];
-    for (buffer, start) in plan.buffers.iter().zip(starts) {
-        // No better aligned than the contract promises.
-        let before = if buffer.align < DEVICE_ALIGNMENT { buffer.align } else { 0 };
-        let id = memory.allocate(&buffer.name, before + buffer.bytes)?;
-        memory.poison(id, 0, before, CANARY)?;
-        match &buffer.start {
-            Start::Poison(pattern) => memory.poison(id, before, buffer.bytes, *pattern)?,
-            Start::Contents(_) if how.lowered_inputs => memory.write(id, before, &lowered(buffer.dtype, start))?,
-            Start::Zero | Start::Contents(_) => memory.write(id, before, start)?,
+/// A device with the buffers of a plan and the module variables of its kernels, on which the plan can run several times:
+/// variables keep what a run left in them, buffers do not.
+pub struct Machine<'m> {
+    side: &'m Side,
+    plan: &'m ConcretePlan,
+    how: &'m How,
+    memory: Memory,
+    placed: Vec<Placed>,
+    /// Variables that the contract fills and these kernels do not have.
+    absent: Vec<String>,
+    globals: Option<Vec<(String, Vec<u8>)>>,
+}
+
+impl<'m> Machine<'m> {
+    /// # Errors
+    /// As [`execute`].
+    pub fn new(side: &'m Side, plan: &'m ConcretePlan, how: &'m How) -> Result<Machine<'m>, String> {
+        let mut memory = Memory::with_limit(how.memory);
+        let mut placed = vec![];
+        let mut absent = vec![];
+        for program in side.programs.values() {
+            memory.load(program).map_err(|e| e.to_string())?;
         }
-        placed.push(Placed { id, before });
+        for buffer in &plan.buffers {
+            let variable = buffer.symbol.as_ref().map(|name| (name, symbols::find(side, &memory, name)));
+            match variable {
+                Some((name, Some(id))) => {
+                    let room = memory.size(id).unwrap_or(0);
+                    if room < buffer.bytes {
+                        return Err(format!("the variable `{name}` has {room} bytes, the contract {}", buffer.bytes));
+                    }
+                    placed.push(Placed { id, before: 0 });
+                    continue;
+                }
+                Some((name, None)) => absent.push(name.clone()),
+                None => {}
+            }
+            // No better aligned than the contract promises.
+            let before = if buffer.align < DEVICE_ALIGNMENT { buffer.align } else { 0 };
+            let id = memory.allocate(&buffer.name, before + buffer.bytes).map_err(|e| e.to_string())?;
+            memory.poison(id, 0, before, CANARY).map_err(|e| e.to_string())?;
+            placed.push(Placed { id, before });
+        }
+        Ok(Machine { side, plan, how, memory, placed, absent, globals: None })
     }
-    Ok(placed)
+
+    /// Fills the buffers and runs the plan once.
+    ///
+    /// # Errors
+    /// As [`execute`].
+    pub fn round(&mut self, starts: &[Vec<u8>]) -> Result<Ran, String> {
+        self.fill(starts).map_err(|e| e.to_string())?;
+        let Machine { side, plan, how, memory, placed, .. } = self;
+        // What stood in the module before its first run.
+        let globals = self.globals.get_or_insert_with(|| globals(side, memory)).clone();
+        let mut ran = Ran::default();
+        let mut lines: BTreeMap<(String, String, u32), Counts> = BTreeMap::new();
+        for step in &plan.steps {
+            match step {
+                ConcreteStep::Launch(l) if !l.runs() => ran.empty_launches += 1,
+                ConcreteStep::Launch(l) => {
+                    launch(side, plan, l, placed, memory, how, &mut ran, &mut lines)?;
+                    if ran.stopped.is_some() {
+                        break;
+                    }
+                }
+                ConcreteStep::Fill { buffer, offset, bytes, byte } => {
+                    let at = placed.get(*buffer).ok_or("a step names no buffer")?;
+                    memory
+                        .write(at.id, at.before + offset, &vec![*byte; *bytes as usize])
+                        .map_err(|e| e.to_string())?;
+                }
+                ConcreteStep::Copy { from, from_offset, to, to_offset, bytes } => {
+                    let (a, b) =
+                        (placed.get(*from).ok_or("a step names no buffer")?, placed.get(*to).ok_or("no buffer")?);
+                    let data = memory.read(a.id, a.before + from_offset, *bytes).map_err(|e| e.to_string())?;
+                    memory.write(b.id, b.before + to_offset, &data).map_err(|e| e.to_string())?;
+                }
+            }
+        }
+        let named = |((kernel, file, line), counts)| LineCounts { kernel, file, line, counts };
+        ran.lines = lines.into_iter().map(named).collect();
+        let absent = self.absent.iter();
+        ran.notes.extend(absent.map(|n| format!("it has no variable `{n}`, which the contract fills")));
+        afterwards(plan, starts, how, placed, memory, &mut ran).map_err(|e| e.to_string())?;
+        for (symbol, before) in globals {
+            let Some(id) = memory.symbol(&symbol) else { continue };
+            let bytes = memory.read(id, 0, memory.size(id).unwrap_or(0)).map_err(|e| e.to_string())?;
+            let is_output = plan.buffers.iter().zip(placed.iter()).any(|(b, p)| p.id == id && b.role.is_output());
+            if bytes != before && !is_output {
+                ran.changed_globals.push(ChangedGlobal { symbol, bytes });
+            }
+        }
+        Ok(ran)
+    }
+
+    /// Contents of every buffer as they are before a run.
+    fn fill(&mut self, starts: &[Vec<u8>]) -> Result<(), PtxError> {
+        let Machine { plan, how, memory, placed, .. } = self;
+        for ((buffer, start), at) in plan.buffers.iter().zip(starts).zip(placed) {
+            match &buffer.start {
+                Start::Poison(pattern) => memory.poison(at.id, at.before, buffer.bytes, *pattern)?,
+                Start::Contents(_) if how.lowered_inputs => {
+                    memory.write(at.id, at.before, &lowered(buffer.dtype, start))?;
+                }
+                Start::Zero | Start::Contents(_) => memory.write(at.id, at.before, start)?,
+            }
+        }
+        Ok(())
+    }
 }
 
 fn lowered(dtype: Scalar, bytes: &[u8]) -> Vec<u8> {

@@ -5,6 +5,7 @@ use super::cell::CellRun;
 use super::compare::{Comparison, compare};
 use super::execute::{Output, Ran, Stopped};
 use super::finding::is_undefined;
+use super::symbols::is_symbol_of;
 use super::verdict::{CellResult, CellVerdict, Fault, OutputResult, Undefined};
 use crate::contract::Permissions;
 
@@ -38,12 +39,6 @@ fn conduct(run: &CellRun, permissions: &Permissions) -> Vec<Fault> {
         }
     }
     found
-}
-
-/// Whether a symbol of the module is that of a variable: the name itself, or one that is mangled with its length.
-fn is_symbol_of(symbol: &str, name: &str) -> bool {
-    let own = name.rsplit("::").next().unwrap_or(name);
-    symbol == own || symbol.starts_with("_Z") && symbol.contains(&format!("{}{own}", own.len()))
 }
 
 /// The bound of an output by its position, and the reference that it is measured against where there is one.

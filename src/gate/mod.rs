@@ -9,6 +9,7 @@
 //! No file, clock, process or environment: compiling and reading stand at the edge ([`crate::compile`], the command
 //! line). [`verify_pair`] is the entry. The verdict says what was run and seen; it never says that a kernel is right.
 
+pub mod again;
 pub mod agree;
 pub mod arithmetic;
 pub mod bound;
@@ -26,6 +27,7 @@ pub mod refine;
 pub mod selftest;
 pub mod shrink;
 pub mod side;
+pub mod symbols;
 pub mod verdict;
 
 pub use calibrate::{Probe, Probed};

@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::again;
 use super::bound::Bound;
 use super::calibrate::{Judged, Probe, Probed, calibrate};
 use super::cell::{self, CellRun};
@@ -12,7 +13,7 @@ use super::refine::{Refined, has_modes, is_exact, refine};
 use super::shrink;
 use super::side::Side;
 use super::verdict::{CellResult, CellVerdict, Fault, Verdict};
-use crate::contract::{Cell, Init, Plan, Sampling, cells};
+use crate::contract::{Cell, Init, Plan, Sampling, Work, cells};
 use crate::ptx::{Counts, Kind, Traffic};
 
 /// How much is run.
@@ -28,6 +29,8 @@ pub struct Settings {
     pub memory: u64,
     /// Warp instructions that a candidate may take in any case before it counts as endless.
     pub least_patience: u64,
+    /// Combinations of sizes beyond those that have every size once.
+    pub pairs: usize,
 }
 
 impl Default for Settings {
@@ -39,6 +42,7 @@ impl Default for Settings {
             max_bytes: Some(32 << 20),
             memory: 1 << 30,
             least_patience: 1 << 20,
+            pairs: 40,
         }
     }
 }
@@ -83,11 +87,17 @@ impl Counters {
 
 /// Compares two sides whose plans have the same dims and outputs. Nothing here depends on the number of threads.
 pub fn verify_pair(original: &Side, candidate: &Side, settings: &Settings) -> Outcome {
-    let (plan, brought_down) = shrink::fit(original, settings);
+    let (plan, brought_down, first) = shrink::fit(original, settings);
     let dims = plan.dims.clone();
     let original = Side { plan, ..original.clone() };
     let candidate = Side { plan: Plan { dims, ..candidate.plan.clone() }, ..candidate.clone() };
-    let sampling = Sampling { seed: settings.seed, thorough: settings.thorough, max_bytes: settings.max_bytes };
+    let sampling = Sampling {
+        seed: settings.seed,
+        thorough: settings.thorough,
+        max_bytes: settings.max_bytes,
+        pairs: settings.pairs,
+        work: first.map(|first| Work { first, most: most_work(first, settings) }),
+    };
     let mut chosen = cells(&original.plan, &sampling);
     chosen.cells.extend(at_the_sample(&chosen.cells));
     let runs: Vec<(Cell, Result<CellRun, String>)> =
@@ -95,6 +105,10 @@ pub fn verify_pair(original: &Side, candidate: &Side, settings: &Settings) -> Ou
     let refined = refinements(&original, &runs, settings);
     let mut results = results(&original, &runs, &refined);
     let poison_pairs = poisons(&original, &runs, &mut results);
+    if let (Some((_, Ok(run))), Some(true)) = (runs.first(), results.first().map(|r| r.verdict.passes())) {
+        let refined = refined.first().and_then(Option::as_ref);
+        results.extend(again::again(&original, &candidate, run, refined, settings));
+    }
     let judged: Vec<Judged> = runs
         .iter()
         .zip(&refined)
@@ -121,6 +135,12 @@ pub fn verify_pair(original: &Side, candidate: &Side, settings: &Settings) -> Ou
         poison_pairs,
         cells: results,
     }
+}
+
+/// What a cell may cost beyond the usual sizes: enough for indices of 16 bits to overflow in a simple kernel, and not so
+/// much that one cell outweighs all others.
+fn most_work(first: u64, settings: &Settings) -> u64 {
+    if settings.thorough { settings.steps } else { (first.saturating_mul(16) + (1 << 16)).min(settings.steps / 4) }
 }
 
 /// Every distribution that was only given to another size, at the contract's own sample: some sizes are too small for

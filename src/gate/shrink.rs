@@ -6,12 +6,16 @@ use super::pair::Settings;
 use super::side::Side;
 use crate::contract::{Cell, Dim, Distribution, Plan};
 
-/// The plan with its samples brought down until the original's first cell fits the budget, and what was brought down.
-/// A sample that other guarantees hold up (`min`, `divisible_by`) stays as it is.
-pub fn fit(original: &Side, settings: &Settings) -> (Plan, Vec<String>) {
+/// The plan with its samples brought down until the original's first cell fits the budget, what was brought down, and the
+/// warp instructions of that cell where it runs. A sample that other guarantees hold up (`min`, `divisible_by`) stays as
+/// it is.
+pub fn fit(original: &Side, settings: &Settings) -> (Plan, Vec<String>, Option<u64>) {
     let mut side = original.clone();
+    let mut steps = None;
     for _ in 0..64 {
-        if fits(&side, settings) {
+        let (fits, taken) = tried(&side, settings);
+        steps = taken;
+        if fits {
             break;
         }
         let Some(dim) = largest(&side.plan).map(|d| d.name.clone()) else { break };
@@ -25,19 +29,22 @@ pub fn fit(original: &Side, settings: &Settings) -> (Plan, Vec<String>) {
         (before != after).then(|| format!("{} above {after} (the contract's sample is {before})", d.name))
     };
     let notes = side.plan.dims.iter().filter_map(said).collect();
-    (side.plan, notes)
+    (side.plan, notes, steps)
 }
 
-fn fits(side: &Side, settings: &Settings) -> bool {
+/// Whether the first cell fits, and what it took.
+fn tried(side: &Side, settings: &Settings) -> (bool, Option<u64>) {
     let dims = side.plan.dims.iter().filter_map(|d| Some((d.name.clone(), *d.samples.first()?))).collect();
-    let cell = Cell { dims, distribution: Distribution::Normal, seed: settings.seed.wrapping_mul(1000), poison: 0 };
-    let Ok(plan) = side.plan.concrete(&cell) else { return true };
+    let cell = Cell::new(dims, Distribution::Normal, settings.seed.wrapping_mul(1000));
+    let Ok(plan) = side.plan.concrete(&cell) else { return (true, None) };
     if settings.max_bytes.is_some_and(|most| plan.bytes() > most) {
-        return false;
+        return (false, None);
     }
     let how = How { checks: false, counters: false, ..cell::how(settings, settings.steps) };
-    let ran = starts(&plan).and_then(|s| execute(side, &plan, &s, &how));
-    !matches!(ran, Ok(r) if matches!(r.stopped, Some(Stopped::Limit { .. })))
+    match starts(&plan).and_then(|s| execute(side, &plan, &s, &how)) {
+        Ok(r) => (!matches!(r.stopped, Some(Stopped::Limit { .. })), Some(r.steps)),
+        Err(_) => (true, None),
+    }
 }
 
 /// The dim with the largest first sample that can be brought down.

@@ -199,17 +199,35 @@ impl Module<'_> {
     /// # Errors
     /// There is none of that name, or it is smaller.
     pub fn write_variable(&self, name: &str, bytes: &[u8]) -> Result<(), DriverError> {
-        let name = CString::new(name).map_err(|_| DriverError(sys::CUresult::CUDA_ERROR_NOT_FOUND))?;
-        // SAFETY: the module is loaded.
-        let (address, size) = unsafe { result::module::get_global(self.module, name) }?;
-        if bytes.len() > size {
-            return Err(outside());
-        }
+        let address = self.variable(name, bytes.len())?;
         if bytes.is_empty() {
             return Ok(());
         }
         // SAFETY: the variable has at least as many bytes, and its module stays loaded.
         unsafe { result::memcpy_htod_sync(address, bytes) }
+    }
+
+    /// The first bytes of a variable.
+    ///
+    /// # Errors
+    /// As [`Module::write_variable`].
+    pub fn read_variable(&self, name: &str, bytes: u64) -> Result<Vec<u8>, DriverError> {
+        let count = usize::try_from(bytes).map_err(|_| outside())?;
+        let address = self.variable(name, count)?;
+        let mut out = vec![0; count];
+        if count > 0 {
+            // SAFETY: as above; the destination has as many bytes.
+            unsafe { result::memcpy_dtoh_sync(&mut out, address) }?;
+        }
+        Ok(out)
+    }
+
+    /// The address of a variable of at least so many bytes.
+    fn variable(&self, name: &str, bytes: usize) -> Result<sys::CUdeviceptr, DriverError> {
+        let name = CString::new(name).map_err(|_| DriverError(sys::CUresult::CUDA_ERROR_NOT_FOUND))?;
+        // SAFETY: the module is loaded.
+        let (address, size) = unsafe { result::module::get_global(self.module, name) }?;
+        if bytes <= size { Ok(address) } else { Err(outside()) }
     }
 }
 

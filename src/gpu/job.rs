@@ -71,6 +71,12 @@ pub enum Step {
     Read {
         buffer: usize,
     },
+    /// The first bytes of a module variable of a kernel's image become a part of the reply.
+    ReadSymbol {
+        kernel: usize,
+        name: String,
+        bytes: u64,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -173,6 +173,10 @@ fn take(all: &Loaded, n: usize, step: &Step) -> Result<Option<Vec<u8>>, Trouble>
             let bytes = all.parts.get(*part).ok_or_else(|| nonsense("a variable without contents"))?;
             other(&format!("writing the variable {name}"), module.write_variable(name, bytes))?;
         }
+        Step::ReadSymbol { kernel, name, bytes } => {
+            let (module, ..) = all.modules.get(*kernel).ok_or_else(|| nonsense("a variable without kernel"))?;
+            return other(&format!("reading the variable {name}"), module.read_variable(name, *bytes)).map(Some);
+        }
         Step::Read { buffer } => {
             let (from, about) = at(*buffer)?;
             return other("reading memory", from.memory.read(from.first, about.bytes)).map(Some);

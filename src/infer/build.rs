@@ -253,7 +253,7 @@ impl<'b, 'a> Builder<'b, 'a> {
 
     fn launch(&self, u: &Use, place: &dyn Fn(usize, &Expr) -> Option<BufferRef>, choice: &Choice) -> Launch {
         let mut l = Launch {
-            kernel: query::base_name(&u.l.kernel).to_owned(),
+            kernel: super::matching::short_name(self.kernels.program, u.r),
             template: u.l.template.clone(),
             ..Launch::default()
         };
@@ -326,23 +326,32 @@ impl<'b, 'a> Builder<'b, 'a> {
     }
 
     fn notes(&self, uses: &[Use], plan: &mut Plan) {
-        let to = uses.last().map_or(0, |u| u.event);
-        for event in self.host.events.iter().take(to) {
-            if let Event::ToSymbol { name, span } = event {
-                let used = uses.iter().any(|u| {
-                    u.f.exprs.iter().any(|e| matches!(&e.kind, ExprKind::Name(n) if n == name))
-                        || u.f.vars.iter().any(|v| v.name == *name)
-                });
-                if used {
-                    let note = format!(
-                        "Line {}: the host sets the device variable `{name}`, which no step of a plan says.",
-                        self.line(*span)
-                    );
-                    if let Some(Step::Launch(l)) = plan.steps.iter_mut().find(|s| matches!(s, Step::Launch(_))) {
-                        l.proposed.field("constants");
-                        l.notes.push(note);
-                    }
+        let (from, to) = (uses.first().map_or(0, |u| u.event), uses.last().map_or(0, |u| u.event));
+        for (i, event) in self.host.events.iter().enumerate().take(to) {
+            let Event::ToSymbol { name, span } = event else { continue };
+            if !uses.iter().any(|u| self.mentions(u.f, name, 0)) {
+                continue;
+            }
+            let own = name.clone();
+            let arg = super::symbols::argument(self.kernels.program, self.kernels.sources, &own);
+            if let Some(mut arg) = arg.filter(|_| i < from) {
+                if plan.args.iter().any(|a| a.symbol == arg.symbol) {
+                    continue;
                 }
+                let taken = |n: &str| plan.arg(n).is_some() || plan.dim(n).is_some();
+                if taken(&arg.name) {
+                    arg.name = format!("{}_of_module", arg.name);
+                }
+                plan.args.push(arg);
+                continue;
+            }
+            let note = format!(
+                "Line {}: the host sets the device variable `{name}`, which no step of a plan says.",
+                self.line(*span)
+            );
+            if let Some(Step::Launch(l)) = plan.steps.iter_mut().find(|s| matches!(s, Step::Launch(_))) {
+                l.proposed.field("constants");
+                l.notes.push(note);
             }
         }
         plan.notes = Notes(std::mem::take(&mut plan.notes.0));
@@ -351,6 +360,23 @@ impl<'b, 'a> Builder<'b, 'a> {
         {
             l.proposed.field("order");
         }
+    }
+}
+
+impl Builder<'_, '_> {
+    /// Whether a function or one that it calls names a variable of the file.
+    fn mentions(&self, f: &Function, name: &str, depth: u32) -> bool {
+        let own = f.exprs.iter().any(|e| matches!(&e.kind, ExprKind::Name(n) if query::base_name(n) == name))
+            || f.vars.iter().any(|v| v.name == name);
+        let callee = |c: &Call| match f.kind_of(c.expr) {
+            ExprKind::Call { callee, .. } => Some(query::base_name(callee).to_owned()),
+            _ => None,
+        };
+        let nested = |callee: String| {
+            let all = self.kernels.program.units.iter().flat_map(|u| &u.functions);
+            all.filter(|g| g.name == callee && g.body_span.is_some()).any(|g| self.mentions(g, name, depth + 1))
+        };
+        own || depth < 4 && f.calls.iter().filter_map(callee).any(nested)
     }
 }
 

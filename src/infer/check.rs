@@ -83,10 +83,11 @@ impl Checker<'_, '_> {
     fn run(&self, found: &mut Vec<Diagnostic>) {
         found.extend(self.plan.open().iter().map(open_question));
         self.unused(found);
+        self.symbols(found);
         let mut written: BTreeSet<&str> = BTreeSet::new();
         let mut all_known = true;
         for l in self.plan.launches() {
-            match self.kernel(&l.kernel, l.spans.kernel.or(l.spans.whole)) {
+            match self.kernel(&l.kernel, Some(l.args.len()), l.spans.kernel.or(l.spans.whole)) {
                 Err(d) => {
                     all_known = false;
                     found.push(d);
@@ -94,24 +95,35 @@ impl Checker<'_, '_> {
                 Ok(f) => {
                     self.template(l, f.1, found);
                     self.arguments(l, f, found, &mut written);
-                    found.extend(self.against_sites(l));
+                    found.extend(self.against_sites(l, f.0));
                 }
             }
         }
         self.outputs(all_known, &written, found);
         if let Reference::Kernel(name) = &self.plan.reference {
-            found.extend(self.kernel(name, None).err());
+            found.extend(self.kernel(name, None, None).err());
         }
     }
 
-    fn kernel(&self, name: &str, at: Option<Span>) -> Result<(FunctionRef, &Function), Diagnostic> {
+    fn kernel(
+        &self,
+        name: &str,
+        arguments: Option<usize>,
+        at: Option<Span>,
+    ) -> Result<(FunctionRef, &Function), Diagnostic> {
         let program = self.kernels.program;
         let all: Vec<(FunctionRef, &Function)> =
             program.kernels().into_iter().map(|r| (r, program.function(r))).collect();
-        if let Some(hit) = all.iter().find(|(_, f)| f.name == query::base_name(name) || f.qualified == name) {
-            return Ok(*hit);
+        let refs: Vec<FunctionRef> = all.iter().map(|(r, _)| *r).collect();
+        let unclear = match super::matching::kernel(program, &refs, name, arguments, "`kernel`") {
+            Ok(r) => return Ok((r, program.function(r))),
+            Err(unclear) => unclear,
+        };
+        let there = refs.iter().any(|r| super::matching::same_name(name, &program.function(*r).qualified));
+        let d = Diagnostic::error(Code(610), unclear.message);
+        if there {
+            return Err(at.into_iter().fold(d, |d, s| d.at(s, "this name")).next(unclear.next));
         }
-        let d = Diagnostic::error(Code(610), format!("there is no kernel `{name}`"));
         let next = match near(name, all.iter().map(|(_, f)| f.name.as_str())) {
             Some(right) => format!("write `{right}`"),
             None => "name a kernel of the files, or name the file that has it".into(),
@@ -243,11 +255,29 @@ impl Checker<'_, '_> {
             })
             .collect();
         for a in self.plan.args.iter().filter(|a| a.role.is_output() && all_known) {
-            let given = self.plan.launches().any(|l| uses(l, &a.name));
+            let given = a.symbol.is_none() && self.plan.launches().any(|l| uses(l, &a.name));
             if given && !written.contains(a.name.as_str()) && !steps.contains(a.name.as_str()) {
                 let message = format!("`{}` has the role {}, and no launch writes it", a.name, a.role.word());
                 let d = Diagnostic::error(Code(624), message).next("give it the role in");
                 found.push(a.span.into_iter().fold(d, |d, s| d.at(s, "this argument")));
+            }
+        }
+    }
+
+    /// Variables that arguments stand for must be in the files.
+    fn symbols(&self, found: &mut Vec<Diagnostic>) {
+        let globals = || self.kernels.program.units.iter().flat_map(|u| &u.globals);
+        for a in &self.plan.args {
+            let Some(name) = &a.symbol else { continue };
+            let is_it = |g: &&Global| super::matching::same_name(name, &g.qualified);
+            if !globals().any(|g| is_it(&g) && (g.is_constant_memory || g.is_device)) {
+                let d = Diagnostic::error(Code(610), format!("there is no device variable `{name}`"));
+                let d = a.span.into_iter().fold(d, |d, s| d.at(s, "this argument"));
+                let names = globals().filter(|g| g.is_constant_memory || g.is_device).map(|g| g.name.as_str());
+                found.push(d.next(match near(name, names) {
+                    Some(right) => format!("write `{right}`"),
+                    None => "name a `__constant__` or `__device__` variable of the files".into(),
+                }));
             }
         }
     }
@@ -307,6 +337,7 @@ impl Checker<'_, '_> {
                     .any(|e| e.names().contains(a.name.as_str()))
         });
         in_expr
+            || a.symbol.is_some()
             || in_launch
             || p.steps.iter().any(|s| match s {
                 crate::contract::Step::Fill { buffer, .. } => buffer.buffer == a.name,
@@ -316,7 +347,7 @@ impl Checker<'_, '_> {
     }
 
     /// Grid, block and shared memory against the launches that the files show, for the first samples.
-    fn against_sites(&self, l: &Launch) -> Option<Diagnostic> {
+    fn against_sites(&self, l: &Launch, kernel: FunctionRef) -> Option<Diagnostic> {
         let own: BTreeMap<&str, i64> =
             self.plan.dims.iter().filter_map(|d| Some((d.name.as_str(), *d.samples.first()?))).collect();
         let mine = |e: &Expr| e.eval(&|n| own.get(n).copied()).ok();
@@ -330,7 +361,7 @@ impl Checker<'_, '_> {
         let mut closest: Option<(usize, &Launched, String, Option<Span>)> = None;
         for seen in self.visible {
             let value = |e: &Expr| e.eval(&|n| own.get(n).or_else(|| seen.samples.get(n)).copied()).ok();
-            for site in seen.launches.iter().filter(|s| query::base_name(&s.kernel) == query::base_name(&l.kernel)) {
+            for site in seen.launches.iter().filter(|s| self.kernels.of(s) == Some(kernel)) {
                 let mut differ = vec![];
                 for (what, mine, theirs, at) in
                     [("grid", &grid, &site.grid, l.spans.grid), ("block", &block, &site.block, l.spans.block)]

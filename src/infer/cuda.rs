@@ -47,12 +47,13 @@ impl<'a> Host<'a> {
                 return Some(done);
             }
             "cudaMemcpyToSymbol" | "cudaMemcpyToSymbolAsync" => {
-                let name = args.first().map_or("", |a| match frame.f.kind_of(*a) {
-                    ExprKind::Name(n) => n.as_str(),
-                    ExprKind::Var(v) => frame.f.var(*v).name.as_str(),
-                    _ => "?",
-                });
-                self.events.push(Event::ToSymbol { name: name.to_owned(), span });
+                let named = |e: ExprId| match frame.f.kind_of(e) {
+                    ExprKind::Name(n) => Some(query::base_name(n).to_owned()),
+                    ExprKind::Var(v) => Some(frame.f.var(*v).name.clone()),
+                    _ => None,
+                };
+                let name = args.first().and_then(|a| frame.f.walk(*a).into_iter().find_map(named));
+                self.events.push(Event::ToSymbol { name: name.unwrap_or_else(|| "?".into()), span });
                 return Some(done);
             }
             "cudaMemPrefetchAsync"

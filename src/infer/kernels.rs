@@ -40,18 +40,36 @@ impl<'a> Kernels<'a> {
         self.program.function(r)
     }
 
-    /// The kernel that a launch names, by its number of arguments.
+    /// The kernel that a launch names: as C++ looks names up from the function that launches, by the number of arguments
+    /// where several are left; another file's where its own has none.
     pub fn of(&self, l: &Launched) -> Option<FunctionRef> {
-        let name = query::base_name(&l.kernel);
         let all = self.program.kernels();
         let fits = |r: &&FunctionRef| {
             let f = self.program.function(**r);
-            f.name == name && f.params.len() >= l.args.len()
+            super::matching::same_name(&l.kernel, &f.qualified) && f.params.len() >= l.args.len()
         };
         let exact = |r: &&FunctionRef| self.program.function(**r).params.len() == l.args.len();
         let own = all.iter().filter(fits).filter(|r| r.unit == l.at.0);
-        let found = own.clone().find(exact).or_else(|| own.clone().next());
+        let scope = self.scope(l);
+        // The innermost namespace around the launch in which the name is.
+        let near = |r: &&FunctionRef| {
+            let f = self.program.function(**r);
+            let outer = f.qualified.strip_suffix(l.kernel.trim_start_matches("::")).map(|s| s.trim_end_matches("::"));
+            outer.is_some_and(|o| o.is_empty() || scope == o || scope.starts_with(&format!("{o}::")))
+        };
+        let depth = |r: &&FunctionRef| self.program.function(**r).qualified.len();
+        let seen = own.clone().filter(near).filter(exact).max_by_key(depth);
+        let found = seen.or_else(|| own.clone().filter(near).max_by_key(depth));
+        let found = found.or_else(|| own.clone().find(exact)).or_else(|| own.clone().next());
         found.or_else(|| all.iter().filter(fits).find(exact)).copied()
+    }
+
+    /// The namespaces around a launch.
+    fn scope(&self, l: &Launched) -> String {
+        let unit = self.program.units.get(l.at.0 as usize);
+        let launch = unit.and_then(|u| u.launches.get(l.at.1 as usize));
+        let caller = unit.zip(launch).map(|(u, l)| u.function(l.caller).qualified.clone()).unwrap_or_default();
+        caller.rsplit_once("::").map_or(String::new(), |(scope, _)| scope.to_owned())
     }
 
     pub fn known(&self, r: FunctionRef) -> Option<Rc<Known<'a>>> {

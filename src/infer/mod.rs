@@ -16,10 +16,12 @@ mod group;
 mod host;
 mod kernels;
 mod macros;
+pub mod matching;
 mod memory;
 mod objects;
 mod propose;
 mod prover;
+pub mod symbols;
 mod usage;
 mod value;
 
@@ -76,9 +78,14 @@ pub fn infer(
     let kernels = Kernels::new(program, sources, macros);
     let wanted = |r: &FunctionRef| {
         let f = program.function(*r);
-        files.contains(&program.unit(r.unit).file) && only.is_none_or(|n| f.name == n || f.qualified == n)
+        files.contains(&program.unit(r.unit).file) && only.is_none_or(|n| matching::same_name(n, &f.qualified))
     };
-    let targets: Vec<FunctionRef> = program.kernels().into_iter().filter(wanted).collect();
+    let mut targets: Vec<FunctionRef> = program.kernels().into_iter().filter(wanted).collect();
+    // A whole name goes before the end of another.
+    let whole = |r: &FunctionRef| only.is_some_and(|n| program.function(*r).qualified == n.trim_start_matches("::"));
+    if targets.iter().any(whole) {
+        targets.retain(whole);
+    }
     let mut plans: Vec<Plan> = vec![];
     let mut done: BTreeSet<FunctionRef> = BTreeSet::new();
     for root in roots(program, files) {
@@ -161,7 +168,7 @@ fn name_plans(plans: &mut [Plan]) {
 
 fn report(program: &Program, t: FunctionRef, plans: &[Plan], launched: bool) -> KernelReport {
     let f = program.function(t);
-    let is_it = |name: &str| crate::ir::query::base_name(name) == f.name;
+    let is_it = |name: &str| name == matching::short_name(program, t) || name == f.qualified;
     let own: Vec<&Plan> = plans.iter().filter(|p| p.launches().any(|l| is_it(&l.kernel))).collect();
     // The best of several plans counts.
     let best = own.into_iter().min_by_key(|p| p.open().len());

@@ -43,7 +43,8 @@ pub fn plan(kernels: &Kernels, r: FunctionRef) -> Option<Plan> {
     for name in names.chain(dims_of_grid) {
         plan.dims.push(Dim { samples: vec![sample], min: Some(1), proposed: Proposed::all(), ..Dim::new(name) });
     }
-    let mut launch = Launch { kernel: f.name.clone(), proposed: Proposed::all(), ..Launch::default() };
+    let kernel = super::matching::short_name(kernels.program, r);
+    let mut launch = Launch { kernel, proposed: Proposed::all(), ..Launch::default() };
     launch.notes.push("proposed: no launch of this kernel is in view".into());
     launch.grid = short(&grid);
     launch.block = short(&block);

@@ -27,7 +27,8 @@ pub fn verify(r: &Report, problem: &dyn Fn(&crate::diag::Diagnostic) -> Value) -
         "toolchain": r.toolchain,
         "original": input(&r.original),
         "candidate": input(&r.candidate),
-        "contract": { "origin": r.contract.1, "from": r.contract.0, "accepted": r.accepted, "launches": r.launches },
+        "contract": { "origin": r.contract.1, "from": r.contract.0, "accepted": r.accepted, "launches": r.launches,
+            "matched": r.matched },
         "seed": r.seed,
         "float64_reference": r.outcome.float64_reference,
         "cells": r.outcome.cells.iter().map(cell).collect::<Vec<_>>(),
@@ -49,7 +50,10 @@ fn number(v: f64) -> Value {
 }
 
 fn cell_key(c: &Cell) -> Value {
-    json!({ "dims": c.dims, "distribution": c.distribution.word(), "seed": c.seed, "poison": c.poison })
+    json!({
+        "dims": c.dims, "distribution": c.distribution.word(), "seed": c.seed, "poison": c.poison, "scalars": c.scalars,
+        "overlap": c.overlap, "round": c.round,
+    })
 }
 
 fn cell(c: &CellResult) -> Value {

@@ -40,6 +40,8 @@ pub struct Report<'a> {
     pub accepted: Vec<String>,
     /// Where the candidate's launches came from.
     pub launches: String,
+    /// How kernels, arguments and sizes were matched where names do not say it.
+    pub matched: Vec<String>,
     pub outcome: &'a Outcome,
     /// Registers, shared memory and occupancy of both sides, for each kernel that has a counterpart.
     pub resources: Vec<(String, Resources)>,

@@ -15,6 +15,18 @@ pub fn cell(c: &Cell) -> String {
     if c.poison != 0 {
         out.push("second poison".into());
     }
+    match c.scalars {
+        0 => {}
+        1 => out.push("least legal scalars".into()),
+        2 => out.push("largest legal scalars".into()),
+        n => out.push(format!("other legal scalars ({})", n - 2)),
+    }
+    if c.overlap {
+        out.push("buffers overlap as permitted".into());
+    }
+    if c.round > 0 {
+        out.push(format!("run {} on the same device variables", c.round + 1));
+    }
     out.join(" ")
 }
 
@@ -25,6 +37,9 @@ pub fn text(r: &Report) -> String {
     let _ = writeln!(out, "original   {}: {}", r.original.file, kernels(&r.original.kernels));
     let _ = writeln!(out, "candidate  {}: {}", r.candidate.file, kernels(&r.candidate.kernels));
     let _ = writeln!(out, "contract   {}; launches: {}", r.contract.0, r.launches);
+    for m in &r.matched {
+        let _ = writeln!(out, "matched    {m}");
+    }
     let _ = writeln!(out, "tier       1, PTX interpreter on {} from {}", r.arch, r.toolchain);
     if !r.accepted.is_empty() {
         let _ = writeln!(out, "accepted   {}", r.accepted.join(", "));

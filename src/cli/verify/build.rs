@@ -12,12 +12,14 @@ use kopt::contract::Plan;
 use kopt::diag::{Code, Diagnostic};
 use kopt::gate::device::Image;
 use kopt::gate::{KernelKey, Side, arithmetic};
+use kopt::ir::Program;
 use kopt::ir::query::base_name;
 use kopt::project::{Resolver, find_root, read_limited};
-use kopt::ptx::{Program, PtxError, parse};
+use kopt::ptx::{Program as Decoded, PtxError, parse};
 use kopt::source::{FileId, SourceFile, Sources};
 
 use super::super::exit::{Exit, Failure};
+use super::compilers;
 
 /// How long one compilation may take.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -51,8 +53,8 @@ pub struct Built {
     pub images: BTreeMap<KernelKey, Image>,
     /// Approximate instructions.
     pub approximate: Vec<String>,
-    /// Names of `__constant__` variables, which a contract cannot fill.
-    pub constants: Vec<String>,
+    /// What is worth saying of how it was made.
+    pub notes: Vec<String>,
     pub toolchain: String,
 }
 
@@ -92,7 +94,7 @@ impl Builder {
     }
 
     /// Compiles every kernel of `plan` in `source`.
-    pub fn side(&self, sources: &Sources, file: FileId, plan: &Plan) -> Result<Built, Unbuilt> {
+    pub fn side(&self, sources: &Sources, file: FileId, program: &Program, plan: &Plan) -> Result<Built, Unbuilt> {
         let source = sources.get(file);
         let mut built = Built {
             side: Side {
@@ -104,11 +106,12 @@ impl Builder {
             },
             images: BTreeMap::new(),
             approximate: vec![],
-            constants: vec![],
+            notes: vec![],
             toolchain: self.gate.toolchain().version().unwrap_or_default(),
         };
         for key in Side::keys(plan) {
-            self.kernel(sources, source, &key, &mut built)?;
+            let at = place(program, file, plan, &key);
+            self.kernel(sources, source, at, &key, &mut built)?;
         }
         Ok(built)
     }
@@ -117,6 +120,7 @@ impl Builder {
         &self,
         sources: &Sources,
         source: &SourceFile,
+        at: Option<usize>,
         key: &KernelKey,
         built: &mut Built,
     ) -> Result<(), Unbuilt> {
@@ -124,7 +128,7 @@ impl Builder {
         let sliced = slice_for(
             &source.name,
             &source.text,
-            &Target::Name(&key.name),
+            &at.map_or(Target::Name(&key.name), Target::At),
             &self.headers,
             std::slice::from_ref(&written),
         )
@@ -136,9 +140,10 @@ impl Builder {
             let d = Diagnostic::error(Code(415), format!("the compiler did not name `{key}` in its output"));
             return Err(Unbuilt::Unknown(d.next("kopt doctor")));
         };
-        let program = parse(&compiled.ptx).and_then(|m| Program::decode(&m, &kernel.symbol));
+        self.same_elsewhere(&sliced, &request.names, &compiled.ptx, key, sources, built)?;
+        let program = parse(&compiled.ptx).and_then(|m| Decoded::decode(&m, &kernel.symbol));
         let program = program.map_err(|e| Unbuilt::Unknown(unsupported(&e, sources)))?;
-        built.absorb(&compiled.ptx, &program);
+        built.absorb(&compiled.ptx);
         built.images.insert(key.clone(), Image::new(&compiled.ptx, &compiled.cubin, &kernel.symbol));
         built.side.resources.insert(key.clone(), kernel.clone());
         built.side.programs.insert(key.clone(), program);
@@ -146,16 +151,45 @@ impl Builder {
     }
 }
 
+impl Builder {
+    /// The kernel must be the same program for the compiler of the user's build.
+    fn same_elsewhere(
+        &self,
+        sliced: &Sliced,
+        names: &[String],
+        ptx: &str,
+        key: &KernelKey,
+        sources: &Sources,
+        built: &mut Built,
+    ) -> Result<(), Unbuilt> {
+        let Some(other) = compilers::elsewhere(sliced) else { return Ok(()) };
+        let options: Vec<String> = self.options.iter().chain(&other.options).cloned().collect();
+        let request =
+            CompileRequest { slice: &other.slice, names: names.to_vec(), arch: &self.arch, options: &options };
+        let words = other.words.join("`, `");
+        match self.gate.compile(&request) {
+            Ok(again) if compilers::same_program(ptx, &again.ptx) => {
+                built.notes.push(format!("`{key}` asks which compiler reads it (`{words}`), and is the same for nvcc"));
+                Ok(())
+            }
+            again => {
+                let how = if again.is_ok() { "is another program" } else { "does not compile" };
+                let message = format!("`{key}` asks which compiler reads it (`{words}`), and {how} for nvcc");
+                let d = Diagnostic::error(Code(665), message);
+                let span = kopt::report::line_span(sources, &other.place.0, other.place.1);
+                let d = span.into_iter().fold(d, |d, s| d.at(s, "asked here"));
+                Err(Unbuilt::Unknown(d.next("verify a file whose kernels do not depend on the compiler")))
+            }
+        }
+    }
+}
+
 impl Built {
-    fn absorb(&mut self, ptx: &str, program: &Program) {
+    fn absorb(&mut self, ptx: &str) {
         self.side.arithmetic = self.side.arithmetic.max(arithmetic::unit_roundoff(ptx));
         self.approximate.extend(arithmetic::approximate(ptx));
         self.approximate.sort();
         self.approximate.dedup();
-        let constants = program.variables.iter().filter(|v| v.space == kopt::ptx::ast::Space::Const);
-        self.constants.extend(constants.map(|v| v.name.clone()));
-        self.constants.sort();
-        self.constants.dedup();
     }
 
     /// A side from PTX that the user has.
@@ -169,16 +203,27 @@ impl Built {
             arithmetic: arithmetic::unit_roundoff(text),
         };
         let toolchain = "PTX as given".to_owned();
-        let mut built = Built { side, images: BTreeMap::new(), approximate: vec![], constants: vec![], toolchain };
+        let mut built = Built { side, images: BTreeMap::new(), approximate: vec![], notes: vec![], toolchain };
         for key in Side::keys(plan) {
             let program =
-                Program::decode(&module, &key.name).map_err(|e| Unbuilt::Unknown(unsupported(&e, sources)))?;
-            built.absorb(text, &program);
+                Decoded::decode(&module, &key.name).map_err(|e| Unbuilt::Unknown(unsupported(&e, sources)))?;
+            built.absorb(text);
             built.images.insert(key.clone(), Image::new(text, &[], &key.name));
             built.side.programs.insert(key, program);
         }
         Ok(built)
     }
+}
+
+/// Where in the file the kernel stands that the plan means, where others share its name.
+fn place(program: &Program, file: FileId, plan: &Plan, key: &KernelKey) -> Option<usize> {
+    let all = program.kernels();
+    let name = simple(&key.name);
+    let rivals = all.iter().filter(|r| program.function(**r).name == name).count();
+    let arguments = plan.launches().find(|l| KernelKey::of_launch(l) == *key).map(|l| l.args.len());
+    let found = kopt::infer::matching::kernel(program, &all, &key.name, arguments, "--kernel").ok()?;
+    let span = program.function(found).name_span;
+    (rivals > 1 && span.file == file).then_some(span.start as usize)
 }
 
 /// The kernel with its template arguments, as C++ writes it.

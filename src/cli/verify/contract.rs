@@ -1,18 +1,16 @@
 //! Where the contract of a run comes from, which of its plans is meant, and the candidate's own launches.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use kopt::contract::{self, Argument, BufferRef, Contract, Expr, OpenKind, Plan, Role, Step};
+use kopt::contract::{self, Contract, OpenKind, Plan};
 use kopt::diag::{Code, Diagnostic, Severity};
 use kopt::facts::macros_of;
-use kopt::infer;
+use kopt::infer::{self, matching};
 use kopt::source::SourceFile;
 
 use super::super::contract::beside;
 use super::super::exit::{Exit, Failure};
 use super::super::load::Loaded;
-use super::build::simple;
 
 /// A contract with where it was found.
 pub struct Found {
@@ -86,21 +84,39 @@ pub fn inferred(loaded: &Loaded, kernel: Option<&str>) -> (Found, Vec<infer::Ker
     (Found { contract: found.contract, origin: Origin::Inferred }, found.kernels)
 }
 
-/// The plan that is meant: the one that launches `kernel`, or the only one.
-pub fn choose(contract: &Contract, kernel: Option<&str>) -> Result<Plan, Failure> {
-    let launches = |p: &&Plan, k: &str| p.launches().any(|l| simple(&l.kernel) == simple(k));
-    let fitting: Vec<&Plan> = match kernel {
-        Some(k) => contract.plans.iter().filter(|p| launches(p, k) || p.name == k).collect(),
-        None => contract.plans.iter().collect(),
+/// The plan that is meant: the one that launches `kernel`, or the only one; and, where several do, that it is one of them.
+pub fn choose(contract: &Contract, kernel: Option<&str>) -> Result<(Plan, Option<String>), Failure> {
+    let Some(k) = kernel else {
+        return match contract.plans.as_slice() {
+            [] => Err(unclear("the contract has no plan".into(), &contract.plans)),
+            [one] => Ok((one.clone(), None)),
+            many => Err(unclear(format!("there are {} plans", many.len()), &contract.plans)),
+        };
     };
-    let open = |p: &&Plan| p.open().len();
-    match (fitting.as_slice(), kernel) {
-        ([], Some(k)) => Err(unclear(format!("no plan of the contract launches `{k}`"), &contract.plans)),
-        ([], None) => Err(unclear("the contract has no plan".into(), &contract.plans)),
-        ([one], _) => Ok((*one).clone()),
-        (many, Some(_)) => Ok(many.iter().copied().min_by_key(open).cloned().unwrap_or_default()),
-        (many, None) => Err(unclear(format!("there are {} plans", many.len()), &contract.plans)),
+    let plain = k.trim_start_matches("::");
+    let whole = |l: &&contract::Launch| l.kernel.trim_start_matches("::") == plain;
+    let exact = contract.plans.iter().flat_map(Plan::launches).any(|l| whole(&l));
+    let means = |l: &&contract::Launch| if exact { whole(l) } else { matching::same_name(k, &l.kernel) };
+    let of_kernel: Vec<&Plan> = contract.plans.iter().filter(|p| p.launches().any(|l| means(&l))).collect();
+    let mut names: Vec<&str> =
+        of_kernel.iter().flat_map(|p| p.launches()).filter(means).map(|l| l.kernel.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    if let [_, _, ..] = names.as_slice() {
+        return Err(unclear(format!("`{k}` can be any of {}", names.join(", ")), &contract.plans));
     }
+    // The name of a plan says which of several is meant.
+    if let Some(named) = contract.plans.iter().find(|p| p.name == k && (of_kernel.is_empty() || of_kernel.contains(p)))
+    {
+        return Ok((named.clone(), None));
+    }
+    let best = of_kernel.iter().copied().min_by_key(|p| p.open().len());
+    let Some(best) = best else {
+        return Err(unclear(format!("no plan of the contract launches `{k}`"), &contract.plans));
+    };
+    let several = of_kernel.len() > 1;
+    let note = format!("plan `{}`, one of {} that launch it: --kernel takes their names", best.name, of_kernel.len());
+    Ok((best.clone(), several.then_some(note)))
 }
 
 fn unclear(message: String, plans: &[Plan]) -> Failure {
@@ -168,198 +184,4 @@ pub fn against_files(loaded: &Loaded, plan: &Plan) -> Result<Vec<Diagnostic>, Fa
         return Err(Failure::in_files(Exit::Usage, errors, loaded.sources().clone()));
     }
     Ok(rest.into_iter().filter(|d| !matches!(d.code.0, 613 | 614)).collect())
-}
-
-/// The candidate's plan, and where it came from.
-pub struct Adopted {
-    pub plan: Plan,
-    pub how: String,
-}
-
-/// The candidate's launches under the original's contract: its own plan where it has one, else the original's launches of
-/// its kernel.
-pub fn of_candidate(
-    original: &Plan,
-    loaded: &mut Loaded,
-    path: &Path,
-    given: Option<&Path>,
-    kernel: Option<&str>,
-) -> Result<Adopted, Failure> {
-    let wanted: Option<String> = kernel.map(str::to_owned).or_else(|| same_kernel(original, loaded));
-    if let Some(found) = written(loaded, path, given, None)? {
-        let plan = choose(&found.contract, wanted.as_deref())?;
-        let missing = plan.open().into_iter().any(|o| o.kind == OpenKind::Missing && o.field == "args");
-        return match adopt(original, &plan).filter(|_| !missing) {
-            Some(plan) => Ok(Adopted { plan, how: format!("the candidate's own ({})", found.origin.describe()) }),
-            None => Err(does_not_fit(&found.origin.describe())),
-        };
-    }
-    let shown = inferred(loaded, wanted.as_deref());
-    let launched = shown.1.iter().any(|k| k.launched);
-    let plan = choose(&shown.0.contract, wanted.as_deref()).ok().filter(|_| launched);
-    let complete = plan.filter(|p| !p.open().iter().any(|o| o.table.starts_with("launch")));
-    if let Some(plan) = complete.and_then(|p| adopt(original, &p)) {
-        let how = if same_steps(original, &plan) { "as the original's" } else { "the candidate's own (its launches)" };
-        return Ok(Adopted { plan, how: how.into() });
-    }
-    let how = if launched {
-        "the original's; the candidate's own launches could not be matched with the contract"
-    } else {
-        "the original's"
-    };
-    Ok(Adopted { plan: renamed(original, loaded, kernel)?, how: how.into() })
-}
-
-/// The kernel of the candidate that stands for the original's, where one has its name or is the only one.
-fn same_kernel(original: &Plan, loaded: &Loaded) -> Option<String> {
-    let names: Vec<&str> = kernels(loaded);
-    let first = original.launches().next().map(|l| simple(&l.kernel).to_owned())?;
-    if names.contains(&first.as_str()) {
-        return Some(first);
-    }
-    match names.as_slice() {
-        [one] => Some((*one).to_owned()),
-        _ => None,
-    }
-}
-
-/// Kernels of the files that the user named.
-pub fn kernels(loaded: &Loaded) -> Vec<&str> {
-    let own = loaded.program.units.iter().filter(|u| loaded.requested.contains(&u.file));
-    own.flat_map(|u| u.kernels()).map(|f| f.name.as_str()).collect()
-}
-
-fn same_steps(a: &Plan, b: &Plan) -> bool {
-    let bare = |s: &Step| match s {
-        Step::Launch(l) => Step::Launch(contract::Launch { kernel: String::new(), ..l.clone() }),
-        other => other.clone(),
-    };
-    a.steps.iter().map(bare).eq(b.steps.iter().map(bare))
-}
-
-/// The original's plan with the candidate's kernel in place of its own.
-fn renamed(original: &Plan, loaded: &Loaded, kernel: Option<&str>) -> Result<Plan, Failure> {
-    let names = kernels(loaded);
-    let mut launched: Vec<&str> = original.launches().map(|l| l.kernel.as_str()).collect();
-    launched.sort_unstable();
-    launched.dedup();
-    let mut plan = original.clone();
-    let only = match (kernel, names.as_slice()) {
-        (Some(k), _) => Some(k.to_owned()),
-        (None, [one]) => Some((*one).to_owned()),
-        _ => None,
-    };
-    for step in &mut plan.steps {
-        let Step::Launch(l) = step else { continue };
-        if kernel.is_none() && names.contains(&simple(&l.kernel)) {
-            continue;
-        }
-        match &only {
-            Some(k) if launched.len() == 1 => l.kernel = k.clone(),
-            _ => {
-                let message = format!("the candidate has no kernel `{}`", l.kernel);
-                return Err(Failure::usage(
-                    654,
-                    message,
-                    format!("choose with --candidate-kernel: {}", names.join(", ")),
-                ));
-            }
-        }
-    }
-    Ok(plan)
-}
-
-fn does_not_fit(origin: &str) -> Failure {
-    let d =
-        Diagnostic::error(Code(663), format!("the candidate's plan ({origin}) names what the contract does not have"));
-    Failure::new(Exit::Usage, d.next("give it the args and dims of the original's contract"))
-}
-
-/// The launches and temporaries of `other` under the contract of `original`; `None` where they speak of other things.
-/// Names that differ are matched by position, where roles and types agree.
-pub fn adopt(original: &Plan, other: &Plan) -> Option<Plan> {
-    let own = |p: &Plan| -> Vec<_> { p.args.iter().filter(|a| a.role != Role::Temp).cloned().collect() };
-    let (a, b) = (own(original), own(other));
-    let mut names: BTreeMap<String, String> = BTreeMap::new();
-    let known = |n: &str| original.arg(n).is_some();
-    if b.iter().all(|x| known(&x.name)) {
-        names.extend(b.iter().map(|x| (x.name.clone(), x.name.clone())));
-    } else {
-        let alike =
-            a.len() == b.len() && a.iter().zip(&b).all(|(x, y)| x.dtype == y.dtype && x.is_buffer() == y.is_buffer());
-        if !alike {
-            return None;
-        }
-        names.extend(a.iter().zip(&b).map(|(x, y)| (y.name.clone(), x.name.clone())));
-    }
-    let dims: BTreeMap<String, String> = if other.dims.iter().all(|d| original.dim(&d.name).is_some()) {
-        other.dims.iter().map(|d| (d.name.clone(), d.name.clone())).collect()
-    } else if original.dims.len() == other.dims.len() {
-        other.dims.iter().zip(&original.dims).map(|(o, d)| (o.name.clone(), d.name.clone())).collect()
-    } else {
-        return None;
-    };
-    let temps = other.args.iter().filter(|x| x.role == Role::Temp);
-    let mut plan = Plan { args: a, ..original.clone() };
-    for t in temps {
-        let name = if known(&t.name) { format!("{}_of_candidate", t.name) } else { t.name.clone() };
-        names.insert(t.name.clone(), name.clone());
-        let shape = t.shape.iter().map(|e| translated(e, &dims)).collect::<Option<_>>()?;
-        plan.args.push(contract::Arg { name, shape, ..t.clone() });
-    }
-    let values: BTreeMap<String, String> = dims.into_iter().chain(names.clone()).collect();
-    plan.steps = other.steps.iter().map(|s| step(s, &names, &values)).collect::<Option<_>>()?;
-    Some(plan)
-}
-
-fn step(s: &Step, names: &BTreeMap<String, String>, values: &BTreeMap<String, String>) -> Option<Step> {
-    let place = |r: &BufferRef| -> Option<BufferRef> {
-        let offset = match &r.offset {
-            Some(e) => Some(translated(e, values)?),
-            None => None,
-        };
-        Some(BufferRef { buffer: names.get(&r.buffer)?.clone(), offset })
-    };
-    let length = |b: &Option<Expr>| match b {
-        Some(e) => translated(e, values).map(Some),
-        None => Some(None),
-    };
-    Some(match s {
-        Step::Fill { buffer, byte, bytes } => Step::Fill { buffer: place(buffer)?, byte: *byte, bytes: length(bytes)? },
-        Step::Copy { from, to, bytes } => Step::Copy { from: place(from)?, to: place(to)?, bytes: length(bytes)? },
-        Step::Launch(l) => {
-            let list = |list: &[Expr]| list.iter().map(|e| translated(e, values)).collect::<Option<Vec<_>>>();
-            let argument = |a: &Argument| -> Option<Argument> {
-                Some(match a {
-                    Argument::Buffer(r) => Argument::Buffer(place(r)?),
-                    Argument::Int { dtype, value } => {
-                        Argument::Int { dtype: *dtype, value: translated(value, values)? }
-                    }
-                    Argument::Scalar(n) => Argument::Scalar(names.get(n)?.clone()),
-                    other => other.clone(),
-                })
-            };
-            Step::Launch(contract::Launch {
-                grid: list(&l.grid)?,
-                block: list(&l.block)?,
-                cluster: list(&l.cluster)?,
-                shared: length(&l.shared)?,
-                args: l.args.iter().map(argument).collect::<Option<_>>()?,
-                ..l.clone()
-            })
-        }
-    })
-}
-
-/// The expression with every name replaced; `None` where one is not known.
-fn translated(e: &Expr, names: &BTreeMap<String, String>) -> Option<Expr> {
-    let one = |e: &Expr| translated(e, names).map(Box::new);
-    Some(match e {
-        Expr::Name(n) => Expr::Name(names.get(n)?.clone()),
-        Expr::Int(_) | Expr::SizeOf(_) => e.clone(),
-        Expr::Neg(a) => Expr::Neg(one(a)?),
-        Expr::Not(a) => Expr::Not(one(a)?),
-        Expr::Binary(op, a, b) => Expr::Binary(*op, one(a)?, one(b)?),
-        Expr::Select(c, a, b) => Expr::Select(one(c)?, one(a)?, one(b)?),
-    })
 }

@@ -2,19 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
-use kopt::contract::Plan;
-use kopt::diag::Diagnostic;
-use kopt::gate::Side;
+use kopt::contract::{Cell, ContractError, Distribution, Plan};
+use kopt::diag::{Code, Diagnostic};
+use kopt::gate::{Side, symbols};
+use kopt::infer;
 use kopt::report::Input;
 use kopt::source::{FileId, SourceFile, Sources};
 
-use super::super::exit::Failure;
+use super::super::exit::{Exit, Failure};
 use super::super::load::{self, Loaded};
 use super::super::options::Global;
 use super::super::{gate as compile_gate, session};
 use super::Running;
+use super::adopt::{self, Adopted, Choice, Theirs};
 use super::build::{Builder, Built, Unbuilt};
-use super::contract::{self, Adopted, Origin};
+use super::contract::{self, Origin};
 
 /// A file that is to be run.
 pub struct Opened {
@@ -32,6 +34,8 @@ pub struct Settled {
     /// Guesses that the user took for granted.
     pub accepted: Vec<String>,
     pub warnings: Vec<Diagnostic>,
+    /// What is worth saying of how the plan was chosen.
+    pub notes: Vec<String>,
 }
 
 /// Reads a file.
@@ -48,6 +52,10 @@ pub fn open(path: &Path, running: &Running, global: &Global) -> Result<Opened, F
         );
         return Err(Failure::usage(660, message, "give CUDA or PTX files"));
     }
+    if path.is_dir() {
+        let message = format!("{}: this is a folder, and one file is compared with one", path.display());
+        return Err(Failure::usage(660, message, "name the file that has the kernel"));
+    }
     let (loaded, file) = if is_ptx(path) {
         let bytes = std::fs::read(path)
             .map_err(|e| Failure::usage(541, format!("{}: {e}", path.display()), "name a file that can be read"))?;
@@ -56,13 +64,29 @@ pub fn open(path: &Path, running: &Running, global: &Global) -> Result<Opened, F
         (loaded, file)
     } else {
         let loaded = load::load(&[path.to_owned()], &include, &define)?;
-        let Some(file) = loaded.requested.first().copied() else {
-            return Err(Failure::usage(654, format!("{}: no kernel can be in it", path.display()), "name a CUDA file"));
+        let Some(file) = loaded.requested.first().copied().filter(|_| !adopt::kernels(&loaded).is_empty()) else {
+            return Err(no_kernel(path, &loaded));
         };
         (loaded, file)
     };
     let builder = Builder::new(path, &include, &define, &config.nvcc_flags, &arch);
     Ok(Opened { path: path.to_owned(), loaded, file, builder, configured: config.contract })
+}
+
+/// A file in which no kernel was read: there is none, or it could not be read.
+fn no_kernel(path: &Path, loaded: &Loaded) -> Failure {
+    let empty = std::fs::metadata(path).is_ok_and(|m| m.len() == 0);
+    let unread = loaded.problems.iter().chain(loaded.program.units.iter().flat_map(|u| &u.problems));
+    let unread: Vec<Diagnostic> = unread.filter(|d| d.code == Code(2)).cloned().collect();
+    let what = match (empty, unread.is_empty()) {
+        (true, _) => "the file is empty",
+        (false, true) => "no kernel is in it: no `__global__` function with a body",
+        (false, false) => "its kernels could not be read",
+    };
+    let d = Diagnostic::error(Code(654), format!("{}: {what}", path.display()));
+    let next = if unread.is_empty() { "name a file with a kernel" } else { "kopt check FILE says what was not read" };
+    let problems = std::iter::once(d.next(next)).chain(unread).collect();
+    Failure::in_files(Exit::Usage, problems, loaded.sources().clone())
 }
 
 fn is_ptx(path: &Path) -> bool {
@@ -95,31 +119,86 @@ impl Opened {
             }
             None => contract::inferred(&self.loaded, kernel).0,
         };
-        let plan = contract::choose(&found.contract, kernel)?;
+        let (plan, one_of) = contract::choose(&found.contract, kernel)?;
         let accepted = contract::settle(&plan, &found.origin, running.accept_proposed, &self.path, &self.loaded)?;
+        self.is_possible(&plan)?;
         let warnings = if is_ptx(&self.path) { vec![] } else { contract::against_files(&self.loaded, &plan)? };
-        Ok(Settled { plan, origin: found.origin, accepted, warnings })
+        Ok(Settled { plan, origin: found.origin, accepted, warnings, notes: one_of.into_iter().collect() })
+    }
+
+    /// A plan that cannot be launched at its own first samples is the contract's mistake.
+    fn is_possible(&self, plan: &Plan) -> Result<(), Failure> {
+        let dims = plan.dims.iter().filter_map(|d| Some((d.name.clone(), *d.samples.first()?))).collect();
+        match plan.concrete(&Cell::new(dims, Distribution::Normal, 1000)) {
+            Err(e @ (ContractError::Impossible { .. } | ContractError::Contents { .. })) => {
+                Err(Failure::in_files(Exit::Usage, vec![e.diagnostic()], self.sources().clone()))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The launches of this file as a candidate under the original's plan.
-    pub fn adopt(&mut self, original: &Plan, given: Option<&Path>, kernel: Option<&str>) -> Result<Adopted, Failure> {
-        if is_ptx(&self.path) && given.is_none() {
-            let mut plan = original.clone();
+    pub fn adopt(&mut self, original: &Opened, plan: &Plan, choice: Choice) -> Result<Adopted, Failure> {
+        if is_ptx(&self.path) && choice.contract.is_none() {
+            let mut plan = plan.clone();
+            let mut launched: Vec<String> = plan.launches().map(|l| l.kernel.clone()).collect();
+            launched.sort();
+            launched.dedup();
+            if let (Some(_), [_, _, ..]) = (choice.kernel, launched.as_slice()) {
+                let message = format!("the plan launches {}, and one kernel is named", launched.join(", "));
+                return Err(Failure::usage(654, message, "give the candidate's launches with --candidate-contract"));
+            }
             for step in &mut plan.steps {
-                if let (kopt::contract::Step::Launch(l), Some(k)) = (step, kernel) {
+                if let (kopt::contract::Step::Launch(l), Some(k)) = (step, choice.kernel) {
                     l.kernel = k.to_owned();
                 }
             }
-            return Ok(Adopted { plan, how: "the original's".into() });
+            let notes = vec!["arguments of PTX kernels have no names: they are matched by position".to_owned()];
+            return Ok(Adopted { plan, how: "the original's".into(), notes });
         }
-        contract::of_candidate(original, &mut self.loaded, &self.path, given, kernel)
+        let theirs = Theirs { plan, program: &original.loaded.program };
+        adopt::of_candidate(theirs, &mut self.loaded, &self.path, choice)
+    }
+
+    /// Variables of the module that the contract must say the contents of and does not: constants without an initialiser,
+    /// and device variables that host code sets or that nothing on the device writes. Zeros would be a guess.
+    pub fn unfilled(&self, built: &Built) -> Result<(), Failure> {
+        let program = &self.loaded.program;
+        let by_host = infer::symbols::set_by_host(program);
+        let mut names = vec![];
+        let mut d: Option<Diagnostic> = None;
+        for (symbol, constant) in symbols::unfilled(&built.side, &built.side.plan) {
+            let globals = program.units.iter().flat_map(|u| &u.globals);
+            let declared = globals.into_iter().find(|g| symbols::is_symbol_of(&symbol, &g.qualified));
+            let name = declared.map_or_else(|| symbols::readable(&symbol), |g| g.name.clone());
+            let said = declared.is_some_and(|g| g.init.is_some());
+            let set = by_host.contains(&name);
+            let asked = constant || set || !is_ptx(&self.path) && !infer::symbols::written_on_device(program, &name);
+            if said || !asked {
+                continue;
+            }
+            names.push(format!("`{name}`"));
+            let so_far = d.take().unwrap_or_else(|| Diagnostic::error(Code(664), ""));
+            d = Some(declared.into_iter().fold(so_far, |d, g| d.at(g.span, "what does it hold?")));
+        }
+        let Some(mut d) = d else { return Ok(()) };
+        d.message = format!(
+            "{}: host code fills {}, and the contract does not say with what",
+            self.path.display(),
+            names.join(", ")
+        );
+        let first = names.first().map(|n| n.trim_matches('`').to_owned()).unwrap_or_default();
+        let next = format!(
+            "add `[args.{first}]` with `role = \"in\"`, dtype, shape and `symbol = \"{first}\"` to the contract"
+        );
+        Err(Failure::in_files(Exit::Inconclusive, vec![d.next(next)], self.sources().clone()))
     }
 
     pub fn build(&self, plan: &Plan) -> Result<Built, Unbuilt> {
         if is_ptx(&self.path) {
             return Built::from_ptx(&self.sources().get(self.file).text, plan, self.sources());
         }
-        self.builder.side(self.sources(), self.file, plan)
+        self.builder.side(self.sources(), self.file, &self.loaded.program, plan)
     }
 
     pub fn input(&self, side: &Side) -> Input {

@@ -2,12 +2,14 @@
 //! `// kopt: dims.n = { samples = [1024], min = 1 }` or
 //! `// kopt: launch = { grid = "ceil_div(n, 256)", block = 256, args = ["x", "i32(n)"] }`.
 
+use std::collections::BTreeSet;
+
 use toml::de::DeTable;
 
 use super::tables::PLAN_KEYS;
 use super::value::{FORM, Reader};
 use crate::contract::plan::Plan;
-use crate::contract::read::comment_block_above;
+use crate::contract::read::{comment_block_above, stray_lines};
 use crate::diag::Diagnostic;
 use crate::ir::Program;
 use crate::source::{Sources, Span};
@@ -17,11 +19,13 @@ const MARK: &str = "kopt:";
 /// One plan for each kernel that has such comments, under the kernel's name.
 pub fn plans_from_comments(program: &Program, sources: &Sources) -> (Vec<Plan>, Vec<Diagnostic>) {
     let (mut plans, mut problems) = (vec![], vec![]);
+    let mut seen = BTreeSet::new();
     for r in program.kernels() {
         let kernel = program.function(r);
         let text = &sources.get(kernel.span.file).text;
         let mut lines = comment_block_above(text, kernel.span.start as usize);
         lines.reverse();
+        seen.extend(lines.iter().map(|(start, _)| (kernel.span.file, *start)));
         let mut plan = Plan { name: kernel.name.clone(), ..Plan::default() };
         let mut reader = Reader { file: kernel.span.file, base: 0, problems: vec![] };
         let mut read = vec![];
@@ -63,5 +67,11 @@ pub fn plans_from_comments(program: &Program, sources: &Sources) -> (Vec<Plan>, 
             plans.push(plan);
         }
     }
+    let is_key = |body: &str| {
+        let word = body.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or("");
+        let rest = body.get(word.len()..).unwrap_or("").trim_start();
+        (PLAN_KEYS.contains(&word) || word == "launch") && rest.starts_with(['.', '='])
+    };
+    problems.extend(stray_lines(program, sources, &seen, &is_key));
     (plans, problems)
 }

@@ -17,10 +17,23 @@ use crate::source::Span;
 
 /// Keys of a plan.
 pub(super) const PLAN_KEYS: &[&str] =
-    &["dims", "require", "args", "step", "tolerance", "reference", "permissions", "noalias"];
+    &["dims", "require", "args", "step", "tolerance", "reference", "permissions", "noalias", "alias"];
 const DIM_KEYS: &[&str] = &["samples", "min", "max", "divisible_by", "proposed"];
-const ARG_KEYS: &[&str] =
-    &["role", "dtype", "shape", "align", "distribution", "legal", "infinite", "init", "writes", "value", "proposed"];
+const ARG_KEYS: &[&str] = &[
+    "role",
+    "dtype",
+    "shape",
+    "align",
+    "distribution",
+    "legal",
+    "infinite",
+    "nan",
+    "init",
+    "writes",
+    "value",
+    "symbol",
+    "proposed",
+];
 pub(super) const DTYPES: &[&str] =
     &["f32", "f64", "f16", "bf16", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool", "f8"];
 pub(super) const CONTRADICTION: Code = Code(605);
@@ -127,6 +140,8 @@ impl Reader {
         arg.distribution = table.get("distribution").map(|i| self.distributions(i)).unwrap_or_default();
         arg.legal = table.get("legal").and_then(|i| self.legal(i));
         arg.infinite = table.get("infinite").and_then(|i| self.boolean(i)).unwrap_or(false);
+        arg.nan = table.get("nan").and_then(|i| self.boolean(i)).unwrap_or(false);
+        arg.symbol = table.get("symbol").and_then(|i| self.text(i, "`symbol = \"weights\"`")).map(str::to_owned);
         let inits: Vec<&str> = Init::ALL.iter().map(|i| i.word()).collect();
         arg.init = table.get("init").and_then(|i| self.word(i, "init", &inits, Init::from_word));
         arg.writes = table.get("writes").and_then(|i| self.region(i));
@@ -138,7 +153,7 @@ impl Reader {
 
     fn fits_role(&mut self, arg: &Arg, table: &DeTable) {
         let odd: &[&str] = match arg.role {
-            Role::Scalar => &["shape", "align", "distribution", "legal", "infinite", "init", "writes"],
+            Role::Scalar => &["shape", "align", "distribution", "infinite", "nan", "init", "writes", "symbol"],
             Role::In => &["value", "writes"],
             _ => &["value"],
         };
@@ -228,6 +243,9 @@ impl Reader {
             plan.require.extend(self.exprs(item, "`require = [\"k <= n\"]`"));
         }
         plan.noalias |= table.get("noalias").and_then(|i| self.boolean(i)).unwrap_or(false);
+        if let Some(item) = table.get("alias") {
+            self.alias(plan, item);
+        }
         self.tolerances(plan, table);
         if let Some(item) = table.get("reference") {
             plan.reference = self.reference(item).unwrap_or_default();
@@ -236,6 +254,27 @@ impl Reader {
             self.permissions(plan, item);
         }
         self.steps(plan, table, kernel);
+    }
+
+    /// `alias = [["x", "y"]]`
+    fn alias(&mut self, plan: &mut Plan, item: &Item) {
+        const EXAMPLE: &str = "`alias = [[\"x\", \"y\"]]`";
+        for group in self.list(item, EXAMPLE).unwrap_or_default() {
+            let names = self.texts(group, EXAMPLE);
+            for (name, at) in &names {
+                let is_buffer = plan.arg(name).is_some_and(|a| a.is_buffer());
+                let known = plan.args.iter().filter(|a| a.is_buffer()).map(|a| a.name.as_str());
+                let fault = (!is_buffer).then(|| self.unknown_name(name, "buffer", known, *at));
+                self.problems.extend(fault);
+            }
+            if plan.noalias {
+                let span = self.span(group);
+                let d =
+                    Diagnostic::error(CONTRADICTION, "`noalias` says that no buffers overlap").at(span, "these may");
+                self.problem(d.next("remove one of the two"));
+            }
+            plan.alias.push(names.into_iter().map(|(n, _)| n).collect());
+        }
     }
 
     fn tolerances(&mut self, plan: &mut Plan, table: &DeTable) {

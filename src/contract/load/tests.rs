@@ -187,12 +187,8 @@ __global__ void bad(float* x) { x[0] = 1; }
     let (plans, problems) = plans_from_comments(&program, &sources);
     assert_eq!(plans[0].name, "scale");
     assert_eq!(plans[0].open(), vec![]);
-    let cell = crate::contract::Cell {
-        dims: [("n".to_owned(), 1000)].into(),
-        distribution: crate::contract::Distribution::Normal,
-        seed: 0,
-        poison: 0,
-    };
+    let dims = [("n".to_owned(), 1000)].into();
+    let cell = crate::contract::Cell::new(dims, crate::contract::Distribution::Normal, 0);
     let concrete = plans[0].concrete(&cell).unwrap();
     assert_eq!(concrete.launches().next().unwrap().grid, [8, 1, 1]);
     let said: Vec<(&str, u16)> = problems.iter().map(|d| (&text[d.primary().unwrap().range()], d.code.0)).collect();

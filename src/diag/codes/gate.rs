@@ -94,6 +94,21 @@ plan with `--candidate-contract`: the same args and dims, other steps and tempor
     },
     Entry {
         code: Code(664),
+        title: "the contract does not say what a device variable holds",
+        explain: "A kernel reads a `__constant__` variable without an initialiser, or a `__device__` variable that host code sets or \
+that nothing on the device writes. With zeros in it both sides would agree on nothing. Say what it holds: an argument with \
+`symbol = \"NAME\"` is filled on both sides as buffers are, and given to no launch. `kopt contract infer` proposes it where host \
+code copies to it.",
+    },
+    Entry {
+        code: Code(665),
+        title: "the kernel is another program for another compiler",
+        explain: "The text of the kernel asks which compiler reads it (`__CUDACC_RTC__`, `__NVCC__`, `__GNUC__`, `__has_include`), and \
+what NVRTC makes of it is not what nvcc makes of it. The interpreter ran, or would run, a program that the user's build does \
+not have, so that nothing is said.",
+    },
+    Entry {
+        code: Code(680),
         title: "nothing was run on a GPU",
         explain: "There is no driver, no device of that number, or the process that owns the device could not do its work for a \
 reason that says nothing about the kernel: out of memory, a device that is busy. `kopt doctor` names the GPUs that the driver \

@@ -53,6 +53,13 @@ pub struct GlobalVariable {
     pub(crate) addresses: Vec<StoredAddress>,
 }
 
+impl GlobalVariable {
+    /// Whether the module says what is in it; else it begins as zeros.
+    pub fn is_initialised(&self) -> bool {
+        !self.bytes.is_empty() || !self.addresses.is_empty()
+    }
+}
+
 /// An address in an initialiser.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct StoredAddress {
