@@ -78,7 +78,7 @@ pub(super) fn warp_sync<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Grou
         w.groups[at].state = State::Ready;
     }
     if C::CHECK {
-        ctx.shadow.warp_sync(w.index);
+        ctx.shadow.warp_sync(w.index, there);
     }
     g.pc = pc + 1;
     if w.groups.is_empty() { Next::Jump } else { Next::Stop(Stop::Rejoin) }
