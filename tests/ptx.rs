@@ -50,7 +50,6 @@ fn every_planted_defect_is_found_at_its_line_and_its_twin_is_clean() {
     assert!(files.len() >= 30, "{} files", files.len());
     let mut wrong = vec![];
     for file in files {
-        println!("{}", file.display());
         let text = std::fs::read_to_string(&file).unwrap();
         let case = Case::read(&text);
         assert!(!case.marks.is_empty(), "{}: no mark", file.display());

@@ -143,7 +143,7 @@ impl Resident {
     /// Nothing can run: lanes that wait for others of their warp go on without them, or it is a deadlock.
     fn unblock(&mut self, ctx: &mut Context) -> bool {
         for w in &mut self.warps {
-            warp_ops::settle(w);
+            warp_ops::settle(w, &ctx.program.code);
             if w.groups.iter().any(|g| g.state == State::Ready) {
                 return true;
             }

@@ -103,6 +103,7 @@ impl Job<'_> {
             polls: 0,
             yields: 0,
             halt: None,
+            flows: None,
         }
     }
 

@@ -73,7 +73,7 @@ pub(crate) fn run<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group, i: 
             put_predicate(&mut w.p, i.d, value, m);
         }
         Op::BraIndexed => return call::branch_indexed(ctx, w, g, i, m),
-        Op::Ret => return call::ret(ctx, w, g, m),
+        Op::Ret => return call::ret::<C>(ctx, w, g, m),
         Op::Call => return call::call::<C>(ctx, w, g, i, pc, m),
         Op::CallIndirect => return call::indirect::<C>(ctx, w, g, i, pc, m),
         Op::Trap => {
@@ -94,8 +94,8 @@ pub(crate) fn run<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group, i: 
         Op::ActiveMask => put(&mut w.r[usize::from(i.d)], &[m; 32], m),
         Op::Fence if C::CHECK => ctx.shadow.fence(w.index, m, i.m != 0),
         Op::Nanosleep => return poll(ctx, g, pc),
-        Op::LdLocal => local::load(ctx, w, g, i, pc, m),
-        Op::StLocal => local::store(ctx, w, g, i, pc, m),
+        Op::LdLocal => local::load::<C>(ctx, w, g, i, pc, m),
+        Op::StLocal => local::store::<C>(ctx, w, g, i, pc, m),
         Op::LdGeneric => {
             generic::load::<C>(ctx, w, g, i, pc, m);
             return polled(ctx, g, pc);
