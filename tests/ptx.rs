@@ -64,7 +64,7 @@ fn every_planted_defect_is_found_at_its_line_and_its_twin_is_clean() {
             }
             // Neither the findings nor the counters depend on the number of threads.
             let (_, again) = case.run(&program, Options { threads: 3, ..CHECKED });
-            assert_eq!(outcome, again, "{} {kernel}", file.display());
+            assert!(outcome == again, "{} {kernel}: another outcome with three threads", file.display());
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

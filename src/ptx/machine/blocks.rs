@@ -79,7 +79,7 @@ impl Resident {
         }
         if check {
             self.swap(ctx);
-            ctx.shadow.begin_block(block, self.warps.len(), ctx.shared_bytes as usize / 4 + 8);
+            ctx.shadow.begin_block(block, self.warps.len(), count, ctx.shared_bytes as usize / 4 + 8);
             self.swap(ctx);
         }
     }
@@ -97,6 +97,9 @@ impl Resident {
     /// Runs until the block ends, or for about `quantum` instructions, or until all its threads only poll.
     pub fn run(&mut self, ctx: &mut Context, level: Level, instance: Instance, quantum: u64) -> Progress {
         self.swap(ctx);
+        if instance == Instance::Full {
+            ctx.shadow.resume_block();
+        }
         let progress = self.turn(ctx, level, instance, quantum);
         self.swap(ctx);
         progress
@@ -105,7 +108,8 @@ impl Resident {
     fn turn(&mut self, ctx: &mut Context, level: Level, instance: Instance, quantum: u64) -> Progress {
         let check = instance == Instance::Full;
         let start = ctx.fuel;
-        ctx.yields = 0;
+        // What other blocks of the same worker did must not show.
+        (ctx.yields, ctx.polls) = (0, 0);
         loop {
             let mut ran = false;
             for w in &mut self.warps {
@@ -139,7 +143,7 @@ impl Resident {
     /// Nothing can run: lanes that wait for others of their warp go on without them, or it is a deadlock.
     fn unblock(&mut self, ctx: &mut Context) -> bool {
         for w in &mut self.warps {
-            warp_ops::settle(w);
+            warp_ops::settle(w, &ctx.program.code);
             if w.groups.iter().any(|g| g.state == State::Ready) {
                 return true;
             }

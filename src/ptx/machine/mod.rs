@@ -13,6 +13,7 @@ mod schedule;
 mod shadow;
 mod step;
 mod touched;
+mod undefined;
 mod warp;
 
 pub use counters::{Counters, Counts, Traffic};

@@ -37,6 +37,9 @@ pub fn run(program: &Program, launch: &Launch, memory: &mut Memory, options: &Op
         instance
     };
     let job = Job { program, launch, options, shared, level, instance };
+    if memory.segment >= super::shadow::LAST / 2 {
+        memory.forget();
+    }
     let segment = memory.segment;
     let because = communicates(&job.context(memory, segment, false)).map(str::to_owned);
     let threads = u64::from(options.threads.clamp(1, 256)).min(blocks);
@@ -89,7 +92,7 @@ impl Job<'_> {
             threads: self.launch.block.iter().product(),
             findings: Findings::default(),
             sites: vec![Site::default(); count],
-            shadow: Shadow::new(segment),
+            shadow: Shadow::new(segment, self.program.traits.synchronises),
             touched: (bits || full).then(|| Touched::new(memory.allocations.len())),
             prints: vec![],
             print_bytes: 0,
@@ -100,6 +103,7 @@ impl Job<'_> {
             polls: 0,
             yields: 0,
             halt: None,
+            flows: None,
         }
     }
 
