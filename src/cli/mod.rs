@@ -9,6 +9,7 @@ mod demo;
 mod doctor;
 mod exit;
 mod explain;
+mod fuzz;
 mod gate;
 mod harness;
 mod init;

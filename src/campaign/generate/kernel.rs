@@ -49,7 +49,6 @@ pub struct Kernel {
     params: Vec<Param>,
     headers: BTreeSet<&'static str>,
     before: Vec<String>,
-    shared: Vec<String>,
     body: Vec<String>,
     assumed: Vec<String>,
     loose: Vec<String>,
@@ -79,7 +78,6 @@ impl Kernel {
             params: vec![],
             headers: BTreeSet::new(),
             before: vec![],
-            shared: vec![],
             body: vec![],
             assumed: vec![],
             loose: vec![],
@@ -113,10 +111,6 @@ impl Kernel {
         if !self.before.contains(&text) {
             self.before.push(text);
         }
-    }
-
-    pub fn shared(&mut self, text: String) {
-        self.shared.push(text);
     }
 
     pub fn assume(&mut self, text: String) {
@@ -254,7 +248,7 @@ impl Kernel {
         text += &contract;
         let list: Vec<String> = self.params.iter().map(|p| format!("{} {}", p.ty, p.name)).collect();
         let _ = writeln!(text, "__global__ void k({}) {{", list.join(", "));
-        for line in self.shared.iter().chain([&index]).chain(&self.body) {
+        for line in std::iter::once(&index).chain(&self.body) {
             text += &indented(line);
         }
         text += "}\n";

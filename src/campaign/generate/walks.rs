@@ -226,7 +226,7 @@ impl Guarded {
 /// One walk, in one of its forms.
 pub fn walk(k: &mut Kernel) {
     let e = k.c.weighted(ELEMS);
-    match k.c.weighted(&[(6, 0), (6, 1), (3, 2), (3, 3), (1, 4), (2, 5), (1, 6), (1, 7)]) {
+    match k.c.weighted(&[(6, 0), (6, 1), (3, 2), (3, 3), (1, 4), (2, 5), (1, 6), (1, 7), (1, 8)]) {
         1 => map(k, &e, false),
         2 => map(k, &e, true),
         3 => pair_sum(k, &e),
@@ -234,6 +234,7 @@ pub fn walk(k: &mut Kernel) {
         5 => shifted(k, &e),
         6 => prefix(k, &e),
         7 => several_passes(k, &e),
+        8 => vectors(k),
         _ => sum(k, &e),
     }
 }
@@ -483,6 +484,29 @@ fn several_passes(k: &mut Kernel, e: &Elem) {
     add(k, e, &acc, &value);
     noise(k, &count);
     close_loop(k, &count);
+    k.line("}");
+    k.line(format!("{y}[{}] = {acc};", guard.number));
+    guard.close(k);
+}
+
+/// Elements that are vectors already.
+fn vectors(k: &mut Kernel) {
+    let (c, lanes, last) = k.c.one_of(&[("float4", 4, "w"), ("float2", 2, "y")]);
+    let count = k.c.one_of(&[8u32, 16, 5]);
+    let v = k.vectors(&FLOAT, c, &format!("rows * {}", lanes * count), "in");
+    let y = k.output(&FLOAT, "rows");
+    let guard = Guarded::open(k);
+    let (acc, i) = (k.fresh("acc"), k.fresh("i"));
+    k.line(format!("float {acc} = 0.0f;"));
+    k.line(format!("for (int {i} = 0; {i} < {count}; ++{i}) {{"));
+    let place = format!("{v}[{} * {count} + {i}]", guard.number);
+    if k.c.chance(1, 2) {
+        let whole = k.fresh("v");
+        k.line(format!("  const {c} {whole} = {place};"));
+        k.line(format!("  {acc} += {whole}.x * {whole}.{last};"));
+    } else {
+        k.line(format!("  {acc} += {place}.x;"));
+    }
     k.line("}");
     k.line(format!("{y}[{}] = {acc};", guard.number));
     guard.close(k);
