@@ -11,6 +11,9 @@ use crate::ptx::{Program, parse};
 pub const VIRTUAL: &str = "compute_80";
 pub const ARCH: &str = "sm_80";
 
+/// Bytes of shared memory that a kernel may declare.
+const STATIC_SHARED: u32 = 48 << 10;
+
 /// The kernels of one unit by name, or what the compiler says against it.
 pub type Built = Result<BTreeMap<String, Program>, String>;
 
@@ -33,7 +36,12 @@ pub fn build(gate: &CompileGate, units: &[Unit]) -> Result<Vec<Built>, NvrtcErro
                 let decoded = unit.kernels.iter().map(|k| {
                     let symbol = output.lowered.get(&format!("{}::{k}", unit.namespace));
                     let symbol = symbol.ok_or_else(|| format!("the compiler did not name `{k}`"))?;
-                    Ok((k.clone(), Program::decode(&module, symbol).map_err(|e| e.to_string())?))
+                    let program = Program::decode(&module, symbol).map_err(|e| e.to_string())?;
+                    // What the assembler would say, which does not run here.
+                    if program.shared_bytes > STATIC_SHARED {
+                        return Err(format!("`{k}` uses too much shared data: {} bytes", program.shared_bytes));
+                    }
+                    Ok((k.clone(), program))
                 });
                 decoded.collect()
             };

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use super::build::ARCH;
 use super::device::{Unit, WHICH};
 use super::program::{Generated, Sizes};
-use super::rewrite::Variant;
 use crate::contract::{Binding, Cell, ConcreteBuffer, ConcretePlan, ConcreteStep, Distribution, Plan, Role, Start};
 use crate::gate::bound::{Bound, BoundKind};
 use crate::gate::cell::CellRun;
@@ -105,11 +104,11 @@ impl Reference {
         self.ran.steps
     }
 
-    /// What is wrong with a variant here; with the kernel that it launched.
+    /// What is wrong with a variant here, and which kernel it launched. Results must be equal bit for bit where `exact`.
     ///
     /// # Errors
     /// The variant could not be run, for a reason that is no verdict on it.
-    pub fn faults(&self, plan: &Plan, version: &Version, variant: &Variant) -> Result<(Vec<Fault>, String), String> {
+    pub fn faults(&self, plan: &Plan, version: &Version, exact: bool) -> Result<(Vec<Fault>, String), String> {
         let mut side = version.side(plan);
         let mut concrete = self.concrete.clone();
         let launched = self.launched(&mut side, version)?;
@@ -127,7 +126,7 @@ impl Reference {
             shapes: vec![],
         };
         let result = judge(&run, &plan.permissions, &|_, output| {
-            let bound = if variant.exact { Bound::exact() } else { approximate(output.dtype, &output.bytes) };
+            let bound = if exact { Bound::exact() } else { approximate(output.dtype, &output.bytes) };
             (bound, None)
         });
         match result.verdict {

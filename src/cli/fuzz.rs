@@ -53,7 +53,7 @@ pub fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
     if let Some(name) = &args.skill {
         list.retain(|s| s.name.node == *name);
         if list.is_empty() {
-            return Err(Failure::usage(663, format!("no skill is called `{name}`"), "kopt skills"));
+            return Err(Failure::usage(669, format!("no skill is called `{name}`"), "kopt skills"));
         }
     }
     if let Some(condition) = &args.without {
@@ -89,7 +89,7 @@ pub fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
     if report.failures.is_empty() {
         return Ok(Exit::Done);
     }
-    let d = Diagnostic::error(Code(663), format!("{} random programs failed", report.failures.len()));
+    let d = Diagnostic::error(Code(669), format!("{} random programs failed", report.failures.len()));
     Err(Failure::new(Exit::Verification, d.next("each is printed with its seed; do not trust this build, and report it")))
 }
 
@@ -101,7 +101,7 @@ fn weaken(list: &mut [Skill], condition: &str) -> Result<(), Failure> {
         gone += before - group.conditions.len();
     }
     match gone {
-        0 => Err(Failure::usage(663, format!("no condition of the skill is called `{condition}`"), "kopt skills show")),
+        0 => Err(Failure::usage(669, format!("no condition of the skill is called `{condition}`"), "kopt skills show")),
         _ => Ok(()),
     }
 }

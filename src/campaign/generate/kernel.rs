@@ -49,6 +49,8 @@ pub struct Kernel {
     params: Vec<Param>,
     headers: BTreeSet<&'static str>,
     before: Vec<String>,
+    /// Declarations that all statements see.
+    top: Vec<String>,
     body: Vec<String>,
     assumed: Vec<String>,
     loose: Vec<String>,
@@ -78,6 +80,7 @@ impl Kernel {
             params: vec![],
             headers: BTreeSet::new(),
             before: vec![],
+            top: vec![],
             body: vec![],
             assumed: vec![],
             loose: vec![],
@@ -101,6 +104,19 @@ impl Kernel {
 
     pub fn line(&mut self, text: impl Into<String>) {
         self.body.push(text.into());
+    }
+
+    /// A declaration at the top of the kernel.
+    pub fn first(&mut self, text: String) {
+        if !self.top.contains(&text) {
+            self.top.push(text);
+        }
+    }
+
+    /// A statement before the last `back` ones.
+    pub fn insert_before_last(&mut self, back: usize, text: String) {
+        let at = self.body.len().saturating_sub(back);
+        self.body.insert(at, text);
     }
 
     pub fn lines(&mut self, texts: Vec<String>) {
@@ -162,14 +178,13 @@ impl Kernel {
         self.uses(e);
         let name = self.fresh(stem);
         let constant = if role == "in" { "const " } else { "" };
-        let volatile = if role == "in" && self.c.chance(1, 40) { "volatile " } else { "" };
         let restrict = if self.restrict { " __restrict__" } else { "" };
         let align = self.aligned(&name);
         let contract = format!(
             "// kopt: args.{name} = {{ role = \"{role}\", dtype = \"{}\", shape = [\"{shape}\"]{align} }}",
             e.dtype
         );
-        let ty = format!("{constant}{volatile}{}*{restrict}", e.c);
+        let ty = format!("{constant}{}*{restrict}", e.c);
         self.params.push(Param { ty, name: name.clone(), passed: name.clone(), literal: None, contract: Some(contract) });
         name
     }
@@ -248,7 +263,7 @@ impl Kernel {
         text += &contract;
         let list: Vec<String> = self.params.iter().map(|p| format!("{} {}", p.ty, p.name)).collect();
         let _ = writeln!(text, "__global__ void k({}) {{", list.join(", "));
-        for line in std::iter::once(&index).chain(&self.body) {
+        for line in self.top.iter().chain([&index]).chain(&self.body) {
             text += &indented(line);
         }
         text += "}\n";

@@ -14,6 +14,11 @@ enum Op {
 
 /// A reduction over the threads of a block; it has one dimension.
 pub fn tree(k: &mut Kernel) {
+    match k.c.weighted(&[(24, 0), (1, 1), (1, 2)]) {
+        1 => return of_pairs(k),
+        2 => return two_in_one(k),
+        _ => {}
+    }
     let carried = k.carried.clone().filter(|_| k.c.chance(2, 3));
     let drawn = k.c.weighted(&[(8, FLOAT), (4, INT), (1, UNSIGNED), (2, DOUBLE), (1, HALF)]);
     let e = carried.as_ref().map_or(drawn, |c| c.elem);
@@ -24,11 +29,13 @@ pub fn tree(k: &mut Kernel) {
         op => op,
     };
     let threads = k.block[0];
-    let size = k.c.weighted(&[(6, threads), (1, threads + 16), (1, 2 * threads)]);
+    // A tile of half a warp is filled by its first threads alone.
+    let short = threads >= 32 && carried.is_none() && k.c.chance(1, 24);
+    let size = if short { 16 } else { k.c.weighted(&[(6, threads), (1, threads + 16), (1, 2 * threads)]) };
     let sm = k.fresh("sm");
     let volatile = if e.header.is_none() && k.c.chance(1, 16) { "volatile " } else { "" };
     k.line(format!("__shared__ {volatile}{} {sm}[{size}];", e.c));
-    let t = lane(k, threads);
+    let t = lane(k, threads, short);
     let value = match &carried {
         Some(c) => c.name.clone(),
         None => {
@@ -40,20 +47,40 @@ pub fn tree(k: &mut Kernel) {
     if let Some(j) = &outer {
         k.line(format!("for (int {j} = 0; {j} < 2; ++{j}) {{"));
     }
-    k.line(format!("{sm}[{t}] = {value};"));
+    let only = if short { format!("if ({t} < 16) ") } else { String::new() };
+    k.line(format!("{only}{sm}[{t}] = {value};"));
     let barrier_first = k.c.chance(1, 6);
     if !barrier_first || k.c.chance(1, 4) {
         k.line("__syncthreads();");
     }
-    levels(k, &e, op, &sm, &t, barrier_first, threads, size);
-    result(k, &e, &sm, &t, barrier_first, outer.is_some());
+    let leaves = !k.barriers_follow && outer.is_none() && !barrier_first && !short && k.c.chance(1, 12);
+    if leaves {
+        // What they stored is there already; the others go on without them.
+        let kept = k.c.one_of(&[threads / 2, threads / 4 * 3, 24, 32]);
+        k.line(format!("if (threadIdx.x >= {kept}) return;"));
+    }
+    let tree = Tree { e, op, sm, t, barrier_first, threads, size };
+    levels(k, &tree);
+    result(k, &tree, outer.is_some(), leaves || short);
     if outer.is_some() {
         k.line("}");
     }
 }
 
-fn lane(k: &mut Kernel, threads: u32) -> String {
+/// What the parts of a tree speak of: element, operation, tile, number of the thread, sizes.
+struct Tree {
+    e: Elem,
+    op: Op,
+    sm: String,
+    t: String,
+    barrier_first: bool,
+    threads: u32,
+    size: u32,
+}
+
+fn lane(k: &mut Kernel, threads: u32, plain: bool) -> String {
     match k.c.weighted(&[(5, 0), (4, 1), (1, 2), (1, 3), (1, 4)]) {
+        _ if plain => "threadIdx.x".into(),
         0 => "threadIdx.x".into(),
         form => {
             let name = k.fresh("t");
@@ -69,10 +96,11 @@ fn lane(k: &mut Kernel, threads: u32) -> String {
     }
 }
 
-#[allow(clippy::too_many_arguments)]
-fn levels(k: &mut Kernel, e: &Elem, op: Op, sm: &str, t: &str, barrier_first: bool, threads: u32, size: u32) {
+fn levels(k: &mut Kernel, tree: &Tree) {
+    let Tree { e, op, sm, t, barrier_first, threads, size } = tree;
+    let (op, barrier_first) = (*op, *barrier_first);
     let s = k.fresh("s");
-    let start = k.c.weighted(&[(6, "blockDim.x / 2".to_owned()), (2, "blockDim.x >> 1".to_owned()), (3, (threads / 2).to_string())]);
+    let start = if *size == 16 { "8".to_owned() } else { k.c.weighted(&[(6, "blockDim.x / 2".to_owned()), (2, "blockDim.x >> 1".to_owned()), (3, (threads / 2).to_string())]) };
     let step = k.c.weighted(&[(6, format!("{s} >>= 1")), (3, format!("{s} /= 2")), (1, format!("{s} = {s} / 2")), (1, format!("{s} /= 3"))]);
     let ends = k.c.weighted(&[(8, "> 0"), (2, "!= 0"), (2, ">= 1"), (1, "> 1"), (1, "> 16")]);
     let ty = k.c.weighted(&[(6, "int"), (3, "unsigned int")]);
@@ -93,16 +121,27 @@ fn levels(k: &mut Kernel, e: &Elem, op: Op, sm: &str, t: &str, barrier_first: bo
     };
     let (own, other) = (format!("{sm}[{t}]"), format!("{sm}[{t} + {s}]"));
     let update = update(k, e, op, &own, &other);
-    let more = k.c.chance(1, 20);
-    if k.c.chance(1, 3) && !more {
+    let more = if k.c.chance(1, 12) { Some(k.c.below(4)) } else { None };
+    let counter = k.fresh("n");
+    if more == Some(3) {
+        // Declared before the loop, whose header is the last line so far.
+        k.insert_before_last(if barrier_first { 2 } else { 1 }, format!("int {counter} = 0;"));
+    }
+    if k.c.chance(1, 3) && more.is_none() {
         k.line(format!("  if ({guard}) {update}"));
     } else {
         k.line(format!("  if ({guard}) {{"));
         k.line(format!("    {update}"));
-        if more {
-            k.line(format!("    if ({s} == 2) {own} = {own};"));
+        match more {
+            Some(0) => k.line(format!("    if ({s} == 2) {own} = {own};")),
+            Some(1) => k.line(format!("    if ({s} == 2) {own} = {};", e.stored(&e.literal(1)))),
+            Some(2) => k.line(format!("    {own} = {own};")),
+            _ => {}
         }
         k.line("  }");
+    }
+    if more == Some(3) {
+        k.line(format!("  {counter} += 1;"));
     }
     if !barrier_first {
         k.line("  __syncthreads();");
@@ -111,6 +150,10 @@ fn levels(k: &mut Kernel, e: &Elem, op: Op, sm: &str, t: &str, barrier_first: bo
         k.line(format!("  {step};"));
     }
     k.line("}");
+    if more == Some(3) {
+        let y = k.output(&INT, "rows");
+        k.line(format!("if (r < rows) {y}[r] = {counter};"));
+    }
 }
 
 fn update(k: &mut Kernel, e: &Elem, op: Op, own: &str, other: &str) -> String {
@@ -145,11 +188,12 @@ fn name_of(e: &Elem, half: bool, word: &str) -> String {
 }
 
 /// What is read of the tile afterwards.
-fn result(k: &mut Kernel, e: &Elem, sm: &str, t: &str, barrier_first: bool, again: bool) {
-    let all = k.c.weighted(&[(10, 0), (3, 1), (1, 2), (1, 3)]);
+fn result(k: &mut Kernel, tree: &Tree, again: bool, first_only: bool) {
+    let Tree { e, sm, t, barrier_first, .. } = tree;
+    let all = if first_only { 0 } else { k.c.weighted(&[(10, 0), (3, 1), (1, 2), (1, 3)]) };
     let blocks = format!("ceil_div(rows, {})", k.threads());
     // In this form the last level is settled by nothing, and every thread but its own would race.
-    if barrier_first && (all != 0 || t != "threadIdx.x") {
+    if *barrier_first && (all != 0 || t != "threadIdx.x") {
         k.line("__syncthreads();");
     }
     match all {
@@ -173,4 +217,45 @@ fn result(k: &mut Kernel, e: &Elem, sm: &str, t: &str, barrier_first: bool, agai
     if again {
         k.line("__syncthreads();");
     }
+}
+
+/// Pairs with an operator of the program's own.
+fn of_pairs(k: &mut Kernel) {
+    k.helper("__device__ float2& operator+=(float2& a, float2 b) { a.x += b.x; a.y -= b.y; return a; }".into());
+    let size = k.block[0];
+    let (sm, s) = (k.fresh("sm"), k.fresh("s"));
+    let y = k.output(&FLOAT, &format!("2 * ceil_div(rows, {size})"));
+    k.line(format!("__shared__ float2 {sm}[{size}];"));
+    k.line(format!("{sm}[threadIdx.x] = make_float2(r * 0.5f, threadIdx.x);"));
+    k.line("__syncthreads();");
+    k.line(format!("for (int {s} = blockDim.x / 2; {s} > 0; {s} >>= 1) {{"));
+    k.line(format!("  if (threadIdx.x < {s}) {sm}[threadIdx.x] += {sm}[threadIdx.x + {s}];"));
+    k.line("  __syncthreads();");
+    k.line("}");
+    k.line("if (threadIdx.x == 0) {");
+    k.line(format!("  {y}[2 * blockIdx.x] = {sm}[0].x;"));
+    k.line(format!("  {y}[2 * blockIdx.x + 1] = {sm}[0].y;"));
+    k.line("}");
+}
+
+/// Two trees in one loop, the second perhaps over the result of the first.
+fn two_in_one(k: &mut Kernel) {
+    let e = k.c.weighted(&[(3, FLOAT), (2, INT)]);
+    let size = k.block[0];
+    let (a, b, s) = (k.fresh("sm"), k.fresh("sm"), k.fresh("s"));
+    let (x, y) = (k.input(&e, "rows"), k.output(&e, &format!("ceil_div(rows, {size})")));
+    k.line(format!("__shared__ {} {a}[{size}];", e.c));
+    k.line(format!("__shared__ {} {b}[{size}];", e.c));
+    k.line(format!("{a}[threadIdx.x] = r < rows ? {x}[r] : {};", e.literal(1)));
+    k.line(format!("{b}[threadIdx.x] = {a}[threadIdx.x] + {};", e.literal(1)));
+    k.line("__syncthreads();");
+    k.line(format!("for (int {s} = blockDim.x / 2; {s} > 0; {s} >>= 1) {{"));
+    k.line(format!("  if (threadIdx.x < {s}) {{"));
+    k.line(format!("    {a}[threadIdx.x] += {a}[threadIdx.x + {s}];"));
+    let second = k.c.one_of(&[&b, &a]);
+    k.line(format!("    {b}[threadIdx.x] = max({b}[threadIdx.x], {second}[threadIdx.x]);"));
+    k.line("  }");
+    k.line("  __syncthreads();");
+    k.line("}");
+    k.line(format!("if (threadIdx.x == 0) {y}[blockIdx.x] = {a}[0] + {b}[0];"));
 }

@@ -92,4 +92,11 @@ candidate reads what it should only write.",
         explain: "The candidate has launches of its own, and they name buffers or sizes that the contract does not have. Give its \
 plan with `--candidate-contract`: the same args and dims, other steps and temporaries.",
     },
+    Entry {
+        code: Code(669),
+        title: "random programs failed",
+        explain: "`kopt gate fuzz` rewrites random kernels wherever the engine takes it for sound, runs original and result in the \
+interpreter, and compares. A difference is a fault of kopt, not of your code. Each is printed with its seed, made as small \
+as it still fails: `kopt gate fuzz --seeds N..M` with that seed shows it again. Report it.",
+    },
 ];
