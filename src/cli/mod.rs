@@ -10,6 +10,7 @@ mod device;
 mod doctor;
 mod exit;
 mod explain;
+mod fuzz;
 mod gate;
 mod harness;
 mod init;

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use super::exit::{Exit, Failure};
+use super::fuzz;
 use super::gate as compile_gate;
 use super::printer::Printer;
 use super::verify::{Choice, Opened, Running};
@@ -23,6 +24,8 @@ pub struct Args {
 enum Command {
     /// Attack the gate with kernels that are wrong on purpose
     Selftest(Selftest),
+    /// Rewrite random kernels with every skill and pair of skills, and compare
+    Fuzz(fuzz::Args),
 }
 
 #[derive(ClapArgs)]
@@ -48,7 +51,10 @@ struct Said {
 }
 
 pub fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
-    let Command::Selftest(args) = &args.command;
+    let args = match &args.command {
+        Command::Selftest(args) => args,
+        Command::Fuzz(args) => return fuzz::run(args, printer),
+    };
     let chosen: Vec<&'static Case> =
         CASES.iter().filter(|c| args.only.as_ref().is_none_or(|part| c.name.contains(part.as_str()))).collect();
     if chosen.is_empty() {

@@ -199,6 +199,19 @@ impl CompileGate {
         Ok(finish(stored, &names, false, toolchain))
     }
 
+    /// Compiles a whole text to PTX alone, for a virtual architecture such as `compute_80`: no assembler runs, nothing is
+    /// remembered. `names` are the name expressions whose symbols are wanted.
+    pub fn ptx(&self, text: &str, arch: &str, names: &[String]) -> Result<nvrtc::NvrtcOutput, NvrtcError> {
+        let Some(nvrtc) = self.toolchain.nvrtc.as_ref() else {
+            return Err(NvrtcError::Failed { function: "toolchain", message: "no compiler was found".to_owned() });
+        };
+        let options = self.common_options(arch, &[]);
+        match &self.worker {
+            Some(worker) => worker.compile(nvrtc.path(), text, &options, names),
+            None => nvrtc.compile(text, &options, names),
+        }
+    }
+
     /// Compiles a whole file with the installed nvcc and the project's own flags. Nothing is remembered: the result
     /// depends on every file that is included. The kernels carry their symbols as names.
     pub fn compile_file(&self, job: &NvccJob<'_>) -> Result<Compiled, CompileError> {
@@ -222,18 +235,23 @@ impl CompileGate {
     }
 
     fn options(&self, request: &CompileRequest<'_>) -> Vec<String> {
+        let mut out = self.common_options(request.arch, request.options);
+        out.push("--ptxas-options=-v".to_owned());
+        out
+    }
+
+    fn common_options(&self, arch: &str, given: &[String]) -> Vec<String> {
         let mut out = vec![
-            format!("--gpu-architecture={}", request.arch),
+            format!("--gpu-architecture={arch}"),
             "--device-as-default-execution-space".to_owned(),
-            "--ptxas-options=-v".to_owned(),
             "-lineinfo".to_owned(),
             // Unused items are kept on purpose where two share a name.
             "--diag-suppress=177".to_owned(),
         ];
-        if !request.options.iter().any(|o| o.starts_with("--std")) {
+        if !given.iter().any(|o| o.starts_with("--std")) {
             out.push("--std=c++17".to_owned());
         }
-        out.extend(request.options.iter().cloned());
+        out.extend(given.iter().cloned());
         out.extend(self.toolchain.includes.iter().map(|p| format!("--include-path={}", p.display())));
         out
     }

@@ -108,6 +108,13 @@ what NVRTC makes of it is not what nvcc makes of it. The interpreter ran, or wou
 not have, so that nothing is said.",
     },
     Entry {
+        code: Code(669),
+        title: "random programs failed",
+        explain: "`kopt gate fuzz` rewrites random kernels wherever the engine takes it for sound, runs original and result in the \
+interpreter, and compares. A difference is a fault of kopt, not of your code. Each is printed with its seed, made as small \
+as it still fails: `kopt gate fuzz --seeds N..M` with that seed shows it again. Report it.",
+    },
+    Entry {
         code: Code(680),
         title: "nothing was run on a GPU",
         explain: "There is no driver, no device of that number, or the process that owns the device could not do its work for a \

@@ -1,0 +1,60 @@
+//! Random kernels with their contracts. Whatever the choices, a kernel is defined on its sizes: in bounds, free of races
+//! and of signed overflow. Most of what it holds is near a skill's shape, and now and then not quite it.
+
+mod calls;
+mod elem;
+mod kernel;
+mod tiles;
+mod trees;
+mod walks;
+
+use super::choice::Choices;
+use super::program::Generated;
+use kernel::Kernel;
+
+/// The program of a seed.
+pub fn program(seed: u64) -> Generated {
+    make(Choices::of_seed(seed), seed)
+}
+
+/// The program of a record of choices.
+pub fn replay(record: &[u32], seed: u64) -> Generated {
+    make(Choices::of_record(record), seed)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Walk,
+    Tree,
+    Tile,
+    Calls,
+}
+
+fn make(mut c: Choices, seed: u64) -> Generated {
+    let first = c.weighted(&[(6, Part::Walk), (4, Part::Tree), (4, Part::Tile), (2, Part::Calls)]);
+    let more = c.weighted(&[(3, 0), (3, 1), (1, 2)]);
+    let mut parts = vec![first];
+    for _ in 0..more {
+        parts.push(c.one_of(&[Part::Walk, Part::Tree, Part::Tile, Part::Calls]));
+    }
+    let block = if parts.contains(&Part::Tree) {
+        [c.weighted(&[(6, 64), (3, 128), (2, 32), (1, 256), (2, 96), (1, 48), (1, 16)]), 1]
+    } else if parts.contains(&Part::Tile) {
+        c.weighted(&[(4, [64, 1]), (4, [16, 16]), (3, [32, 8]), (2, [8, 8]), (1, [32, 4]), (1, [128, 1])])
+    } else {
+        [c.weighted(&[(6, 64), (3, 32), (2, 128), (1, 33), (1, 96)]), 1]
+    };
+    let approximate = c.chance(1, 3);
+    let mut k = Kernel::new(c, block);
+    k.approximate = approximate || parts.contains(&Part::Calls) && k.c.chance(3, 4);
+    for (i, part) in parts.iter().enumerate() {
+        k.barriers_follow = parts[i + 1..].iter().any(|p| matches!(p, Part::Tree | Part::Tile));
+        match part {
+            Part::Walk => walks::walk(&mut k),
+            Part::Tree => trees::tree(&mut k),
+            Part::Tile => tiles::tile(&mut k),
+            Part::Calls => calls::elementwise(&mut k),
+        }
+    }
+    k.finish(seed)
+}
