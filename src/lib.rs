@@ -37,6 +37,7 @@ pub mod facts;
 pub mod gate;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+pub mod honesty;
 pub mod infer;
 pub mod ir;
 pub mod lock;

@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 
 use super::exit::{Exit, Failure};
 use super::gate as compile_gate;
+use super::honesty;
+use super::options::Global;
 use super::printer::Printer;
 use super::verify::{Opened, Running};
 
@@ -23,6 +25,8 @@ pub struct Args {
 enum Command {
     /// Attack the gate with kernels that are wrong on purpose
     Selftest(Selftest),
+    /// Assert every proved fact against what the interpreter executes
+    Honesty(honesty::Args),
 }
 
 #[derive(ClapArgs)]
@@ -47,8 +51,14 @@ struct Said {
     as_expected: bool,
 }
 
-pub fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
-    let Command::Selftest(args) = &args.command;
+pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, Failure> {
+    match &args.command {
+        Command::Selftest(args) => attack(args, printer),
+        Command::Honesty(args) => honesty::run(args, global, printer),
+    }
+}
+
+fn attack(args: &Selftest, printer: &mut Printer) -> Result<Exit, Failure> {
     let chosen: Vec<&'static Case> =
         CASES.iter().filter(|c| args.only.as_ref().is_none_or(|part| c.name.contains(part.as_str()))).collect();
     if chosen.is_empty() {

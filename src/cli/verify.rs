@@ -19,7 +19,7 @@ use super::options::Global;
 use super::printer::Printer;
 use super::{json, write};
 
-pub use build::{Built, WORKER};
+pub use build::{Built, Unbuilt, WORKER, simple};
 pub use gather::{Opened, open};
 
 #[derive(ClapArgs)]

@@ -92,4 +92,11 @@ candidate reads what it should only write.",
         explain: "The candidate has launches of its own, and they name buffers or sizes that the contract does not have. Give its \
 plan with `--candidate-contract`: the same args and dims, other steps and temporaries.",
     },
+    Entry {
+        code: Code(664),
+        title: "a fact that is called proved does not hold",
+        explain: "`kopt gate honesty` runs a kernel in the interpreter and compares what the analysis says of it with what it does: \
+values, addresses, strides, alignment, uniformity, barriers, aliasing. One that is called proved and does not hold is a defect \
+of kopt: do not rely on rewrites of such kernels, and report it.",
+    },
 ];

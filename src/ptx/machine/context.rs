@@ -1,9 +1,12 @@
 //! What a worker needs to run blocks: the launch, shared memory, barriers, results.
 
+use std::sync::Mutex;
+
 use super::counters::Site;
 use super::findings::{Findings, Kind, Sample};
 use super::launch::{Launch, Options};
 use super::memory::Memory;
+use super::observe::Observer;
 use super::shadow::Shadow;
 use super::touched::Touched;
 use crate::ptx::decode::program::{LineId, Program};
@@ -92,6 +95,8 @@ pub(crate) struct Context<'a> {
     /// Times that a group of the block made way.
     pub yields: u32,
     pub halt: Option<Halt>,
+    /// Who is told of notes.
+    pub observer: Option<&'a Mutex<dyn Observer>>,
 }
 
 impl Context<'_> {
