@@ -38,6 +38,7 @@ pub mod edit;
 pub mod facts;
 pub mod gate;
 pub mod gpu;
+pub mod honesty;
 pub mod infer;
 pub mod ir;
 pub mod lock;

@@ -13,6 +13,7 @@ mod explain;
 mod fuzz;
 mod gate;
 mod harness;
+mod honesty;
 mod init;
 mod json;
 mod load;
@@ -117,7 +118,7 @@ pub fn main() -> ExitCode {
 fn dispatch(command: Command, global: &Global, printer: &mut Printer) -> Result<Exit, Failure> {
     match command {
         Command::Verify(args) => verify::run(&args, global, printer),
-        Command::Gate(args) => selftest::run(&args, printer),
+        Command::Gate(args) => selftest::run(&args, global, printer),
         Command::Run(args) => run::run(&args, global, printer),
         Command::Profile(args) => profile::run(&args, global, printer),
         Command::CompileWorker => verify::serve(),

@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 use super::exit::{Exit, Failure};
 use super::fuzz;
 use super::gate as compile_gate;
+use super::honesty;
+use super::options::Global;
 use super::printer::Printer;
 use super::verify::{Choice, Opened, Running};
 
@@ -26,6 +28,8 @@ enum Command {
     Selftest(Selftest),
     /// Rewrite random kernels with every skill and pair of skills, and compare
     Fuzz(fuzz::Args),
+    /// Assert every proved fact against what the interpreter executes
+    Honesty(honesty::Args),
 }
 
 #[derive(ClapArgs)]
@@ -50,11 +54,15 @@ struct Said {
     as_expected: bool,
 }
 
-pub fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
-    let args = match &args.command {
-        Command::Selftest(args) => args,
-        Command::Fuzz(args) => return fuzz::run(args, printer),
-    };
+pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, Failure> {
+    match &args.command {
+        Command::Selftest(args) => attack(args, printer),
+        Command::Fuzz(args) => fuzz::run(args, printer),
+        Command::Honesty(args) => honesty::run(args, global, printer),
+    }
+}
+
+fn attack(args: &Selftest, printer: &mut Printer) -> Result<Exit, Failure> {
     let chosen: Vec<&'static Case> =
         CASES.iter().filter(|c| args.only.as_ref().is_none_or(|part| c.name.contains(part.as_str()))).collect();
     if chosen.is_empty() {

@@ -22,7 +22,7 @@ use super::printer::Printer;
 use super::{json, write};
 
 pub use adopt::Choice;
-pub use build::{Built, WORKER};
+pub use build::{Built, Unbuilt, WORKER};
 pub use gather::{Opened, open};
 
 #[derive(ClapArgs)]

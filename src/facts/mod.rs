@@ -47,9 +47,9 @@ pub use macros::Macros;
 pub use names::Names;
 pub use poly::{Poly, function, gcd};
 pub use questions::{Missing, Trip};
-pub use range::{Congruence, Known};
+pub use range::{Congruence, Known, Stated};
 pub use state::{AccessState, Births, Divergence, Event, EventKind, Here, LaunchState, LoopState, Place, Walked};
-pub use value::{Formula, IntValue, PointerValue, Truth, Value};
+pub use value::{Formula, IntValue, PointerValue, Truth, Value, type_range};
 
 use std::cell::OnceCell;
 use std::sync::Arc;

@@ -33,6 +33,16 @@ pub struct Known {
     pub(super) choices: Arc<Vec<(Vec<Formula>, Because)>>,
 }
 
+/// One thing that is known at a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stated {
+    Bound(Atom, Interval),
+    Holds(Formula),
+    /// At least one of them holds.
+    OneOf(Vec<Formula>),
+    Leaves(Congruence),
+}
+
 const MAX_CONSTRAINTS: usize = 200;
 const SEARCH_DEPTH: u32 = 4;
 
@@ -40,6 +50,23 @@ impl Known {
     /// Everything that is known to be at least 0, apart from the bounds of single atoms.
     pub fn inequalities(&self) -> impl Iterator<Item = &Poly> {
         self.nonneg.iter().map(|(p, _)| p)
+    }
+
+    /// Everything that was stated, with its reasons.
+    pub fn stated(&self) -> Vec<(Stated, &Because)> {
+        let bounds = self.bounds.iter().map(|(a, (range, b))| (Stated::Bound(a.clone(), *range), b));
+        let holds = |list: &'_ [(Poly, Because)], as_formula: fn(Poly) -> Formula| -> Vec<Formula> {
+            list.iter().map(|(p, _)| as_formula(p.clone())).collect()
+        };
+        let formulas = [
+            (&self.nonneg, holds(&self.nonneg, Formula::NonNeg)),
+            (&self.equal, holds(&self.equal, Formula::Zero)),
+            (&self.nonzero, holds(&self.nonzero, Formula::NonZero)),
+        ];
+        let formulas = formulas.into_iter().flat_map(|(list, made)| made.into_iter().zip(list.iter().map(|(_, b)| b)));
+        let choices = self.choices.iter().map(|(parts, b)| (Stated::OneOf(parts.clone()), b));
+        let leaves = self.congruent.iter().map(|c| (Stated::Leaves(c.clone()), &c.because));
+        bounds.chain(formulas.map(|(f, b)| (Stated::Holds(f), b))).chain(choices).chain(leaves).collect()
     }
 
     /// States the range of an atom, narrowing what was known.

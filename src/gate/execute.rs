@@ -1,6 +1,7 @@
 //! Runs a concrete plan in the interpreter: memory of its own, contents, guards, launches, and what is there afterwards.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
 use super::element;
 use super::finding::{Located, locate};
@@ -11,7 +12,8 @@ use crate::contract::{
 };
 use crate::ir::Scalar;
 use crate::ptx::{
-    AllocationId, Counts, Launch, Limits, Memory, Mode, Options, Program, PtxError, Schedule, Traffic, run,
+    AllocationId, Counts, Launch, Limits, Memory, Mode, Observer, Options, Program, PtxError, Schedule, Traffic, run,
+    run_observed,
 };
 
 /// How a plan is run.
@@ -131,8 +133,24 @@ const CANARY: u8 = 0xa5;
 /// # Errors
 /// What has nothing to do with the kernels: buffers beyond the memory limit, a kernel that was not compiled.
 pub fn execute(side: &Side, plan: &ConcretePlan, starts: &[Vec<u8>], how: &How) -> Result<Ran, String> {
-    let mut machine = Machine::new(side, plan, how)?;
-    machine.round(starts)
+    execute_watched(side, plan, starts, how, &mut |_| None)
+}
+
+/// Who hears the notes of a launch, if anyone.
+pub type Listener<'a> = dyn FnMut(&ConcreteLaunch) -> Option<Arc<Mutex<dyn Observer>>> + 'a;
+
+/// The same with an observer for every launch for which `listen` gives one.
+///
+/// # Errors
+/// As [`execute`].
+pub fn execute_watched(
+    side: &Side,
+    plan: &ConcretePlan,
+    starts: &[Vec<u8>],
+    how: &How,
+    listen: &mut Listener<'_>,
+) -> Result<Ran, String> {
+    Machine::new(side, plan, how)?.watched_round(starts, listen)
 }
 
 /// A device with the buffers of a plan and the module variables of its kernels, on which the plan can run several times:
@@ -186,6 +204,14 @@ impl<'m> Machine<'m> {
     /// # Errors
     /// As [`execute`].
     pub fn round(&mut self, starts: &[Vec<u8>]) -> Result<Ran, String> {
+        self.watched_round(starts, &mut |_| None)
+    }
+
+    /// The same with an observer for every launch for which `listen` gives one.
+    ///
+    /// # Errors
+    /// As [`execute`].
+    pub fn watched_round(&mut self, starts: &[Vec<u8>], listen: &mut Listener<'_>) -> Result<Ran, String> {
         self.fill(starts).map_err(|e| e.to_string())?;
         let Machine { side, plan, how, memory, placed, .. } = self;
         // What stood in the module before its first run.
@@ -196,7 +222,8 @@ impl<'m> Machine<'m> {
             match step {
                 ConcreteStep::Launch(l) if !l.runs() => ran.empty_launches += 1,
                 ConcreteStep::Launch(l) => {
-                    launch(side, plan, l, placed, memory, how, &mut ran, &mut lines)?;
+                    let observer = listen(l);
+                    launch(side, plan, l, placed, memory, how, observer.as_deref(), &mut ran, &mut lines)?;
                     if ran.stopped.is_some() {
                         break;
                     }
@@ -278,6 +305,7 @@ fn launch(
     placed: &[Placed],
     memory: &mut Memory,
     how: &How,
+    observer: Option<&Mutex<dyn Observer>>,
     ran: &mut Ran,
     lines: &mut BTreeMap<(String, String, u32), Counts>,
 ) -> Result<(), String> {
@@ -301,7 +329,11 @@ fn launch(
     let request = Launch { grid: l.grid, block: l.block, dynamic_shared: l.shared, params };
     let limits = Limits { steps: how.limits.steps.saturating_sub(ran.steps), ..how.limits };
     let options = Options { mode: how.mode, checks: how.checks, counters: how.counters, threads: 1, limits };
-    let outcome = match run(program, &request, memory, &options) {
+    let outcome = match observer {
+        Some(o) => run_observed(program, &request, memory, &options, o),
+        None => run(program, &request, memory, &options),
+    };
+    let outcome = match outcome {
         Ok(outcome) => outcome,
         Err(e) => {
             ran.stopped = Some(match e {

@@ -31,7 +31,7 @@ pub mod symbols;
 pub mod verdict;
 
 pub use calibrate::{Probe, Probed};
-pub use execute::{How, Ran, Stopped, execute, starts};
+pub use execute::{How, Listener, Ran, Stopped, execute, execute_watched, starts};
 pub use finding::Located;
 pub use pair::{Counters, Measured, Outcome, Settings, faults, verify_pair};
 pub use side::{KernelKey, Side};

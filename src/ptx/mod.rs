@@ -50,7 +50,7 @@ pub use decode::classify::Class;
 pub use decode::program::{GlobalVariable, LineId, Parameter, Program, SourceLine};
 pub use error::PtxError;
 pub use machine::{
-    AllocationId, Arguments, Counters, Counts, Finding, Kind, Launch, Limits, Memory, Mode, Options, Outcome, Sample,
-    Schedule, Traffic, run,
+    AllocationId, Arguments, Counters, Counts, Finding, Kind, Launch, Limits, Memory, Mode, NOTE, Note, Observer,
+    Options, Outcome, Sample, Schedule, Traffic, run, run_observed,
 };
 pub use parse::parse;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use kopt::compile::plan::Overlay;
 use kopt::compile::{
     Cache, CompileError, CompileGate, CompileRequest, HeaderSource, HeaderText, Sliced, Target, Toolchain, Worker,
     slice_for, toolchain,
@@ -114,6 +115,27 @@ impl Builder {
             self.kernel(sources, source, at, &key, &mut built)?;
         }
         Ok(built)
+    }
+
+    /// One kernel of `source` with `text` in place of the file called `name`, which may make notes.
+    ///
+    /// # Errors
+    /// Why there is no program, in words.
+    pub fn noting(&self, source: &SourceFile, name: &str, text: &str, key: &KernelKey) -> Result<Decoded, String> {
+        let headers = Overlay { under: &self.headers, path: name, text };
+        let main = if source.name == name { text } else { &source.text };
+        let written = expression(key);
+        let names = std::slice::from_ref(&written);
+        let sliced = slice_for(&source.name, main, &Target::Name(&key.name), &headers, names);
+        let sliced = sliced.map_err(|reason| reason.to_string())?;
+        let names = vec![instance(&sliced, key)];
+        let mut options = self.options.clone();
+        // The function that hears the notes is nowhere.
+        options.push("--relocatable-device-code=true".into());
+        let request = CompileRequest { slice: &sliced, names, arch: &self.arch, options: &options };
+        let compiled = self.gate.compile(&request).map_err(|e| e.to_string())?;
+        let kernel = compiled.kernels.first().ok_or("the compiler did not name the kernel")?;
+        parse(&compiled.ptx).and_then(|m| Decoded::decode(&m, &kernel.symbol)).map_err(|e| e.to_string())
     }
 
     fn kernel(

@@ -201,6 +201,23 @@ impl Opened {
         self.builder.side(self.sources(), self.file, &self.loaded.program, plan)
     }
 
+    /// Every plan of the file's contract, or of what the file shows.
+    pub fn plans(&mut self, running: &Running) -> Result<Vec<Plan>, Failure> {
+        let configured = self.configured.clone();
+        let found =
+            contract::written(&mut self.loaded, &self.path, running.contract.as_deref(), configured.as_deref())?;
+        Ok(found.unwrap_or_else(|| contract::inferred(&self.loaded, None).0).contract.plans)
+    }
+
+    /// The file itself.
+    pub fn file(&self) -> FileId {
+        self.file
+    }
+
+    pub fn builder(&self) -> &Builder {
+        &self.builder
+    }
+
     pub fn input(&self, side: &Side) -> Input {
         let source = self.sources().get(self.file);
         Input {

@@ -115,6 +115,13 @@ interpreter, and compares. A difference is a fault of kopt, not of your code. Ea
 as it still fails: `kopt gate fuzz --seeds N..M` with that seed shows it again. Report it.",
     },
     Entry {
+        code: Code(670),
+        title: "a fact that is called proved does not hold",
+        explain: "`kopt gate honesty` runs a kernel in the interpreter and compares what the analysis says of it with what it does: \
+values, addresses, strides, alignment, uniformity, barriers, aliasing. One that is called proved and does not hold is a defect \
+of kopt: do not rely on rewrites of such kernels, and report it.",
+    },
+    Entry {
         code: Code(680),
         title: "nothing was run on a GPU",
         explain: "There is no driver, no device of that number, or the process that owns the device could not do its work for a \

@@ -62,7 +62,7 @@ impl Class {
 pub(super) fn classify(i: &Inst, program: &Program) -> (Class, u16) {
     use Op::*;
     match i.op {
-        Nop | Clock | ActiveMask | Nanosleep | Print | Assert => (Class::Other, 0),
+        Nop | Clock | ActiveMask | Nanosleep | Print | Note | Assert => (Class::Other, 0),
         Mov32 | Mov64 | MovPred | Select32 | Select64 | Pack64 | Unpack64 | Pack32 | Unpack32 | Pack4x16
         | Unpack4x16 | FrameAddress => (Class::Move, 0),
         ZeroExtend | SignExtend | Truncate | F32ToS32 | S32ToF32 | U32ToF32 | F32ToF64 | F64ToF32 | F16ToF32

@@ -156,6 +156,7 @@ impl<'a> Decoder<'a> {
         }
         let op = match text {
             "vprintf" => Op::Print,
+            crate::ptx::NOTE => Op::Note,
             "__assertfail" => Op::Assert,
             _ => return self.unsupported(&format!("call of `{text}`, which has no body here")),
         };

@@ -114,6 +114,8 @@ pub(crate) enum Op {
     Call,
     CallIndirect,
     Print,
+    /// A call of [`crate::ptx::NOTE`]; `m` is the call site.
+    Note,
     Assert,
     Barrier,
     BarrierArrive,

@@ -1,11 +1,13 @@
 //! What a worker needs to run blocks: the launch, shared memory, barriers, results.
 
 use std::rc::Rc;
+use std::sync::Mutex;
 
 use super::counters::Site;
 use super::findings::{Findings, Kind, Sample};
 use super::launch::{Launch, Options};
 use super::memory::Memory;
+use super::observe::Observer;
 use super::shadow::Shadow;
 use super::touched::Touched;
 use crate::ptx::decode::flow::Flow;
@@ -97,6 +99,8 @@ pub(crate) struct Context<'a> {
     pub halt: Option<Halt>,
     /// What registers each instruction reads and writes; made when it is first needed.
     pub flows: Option<Rc<Vec<Flow>>>,
+    /// Who is told of notes.
+    pub observer: Option<&'a Mutex<dyn Observer>>,
 }
 
 impl Context<'_> {

@@ -8,6 +8,7 @@ mod exec;
 mod findings;
 mod launch;
 mod memory;
+mod observe;
 mod regs;
 mod schedule;
 mod shadow;
@@ -20,7 +21,8 @@ pub use counters::{Counters, Counts, Traffic};
 pub use findings::{Finding, Kind, Sample};
 pub use launch::{Arguments, Launch, Limits, Mode, Options, Outcome, Schedule};
 pub use memory::{AllocationId, Memory};
-pub use schedule::run;
+pub use observe::{NOTE, Note, Observer};
+pub use schedule::{run, run_observed};
 
 /// Generic addresses of shared, local and parameter memory begin here; each window has `WINDOW` bytes.
 pub(crate) const SHARED_WINDOW: u64 = 0x7000_0000_0000;

@@ -1,5 +1,7 @@
 //! A launch: limits, the order of blocks, workers, the outcome.
 
+use std::sync::Mutex;
+
 use rayon::prelude::*;
 
 use super::blocks::{Progress, Resident, communicates};
@@ -9,6 +11,7 @@ use super::dispatch::{Instance, Level};
 use super::findings::Findings;
 use super::launch::{Launch, Mode, Options, Outcome, Schedule};
 use super::memory::Memory;
+use super::observe::Observer;
 use super::shadow::Shadow;
 use super::touched::Touched;
 use crate::ptx::decode::program::Program;
@@ -21,6 +24,27 @@ const RESIDENT: usize = 4096;
 
 /// Runs a kernel. Module variables that the program uses are loaded into `memory` first.
 pub fn run(program: &Program, launch: &Launch, memory: &mut Memory, options: &Options) -> Result<Outcome, PtxError> {
+    run_for(program, launch, memory, options, None)
+}
+
+/// The same, telling `observer` of every note that the program makes. Blocks run on one thread.
+pub fn run_observed(
+    program: &Program,
+    launch: &Launch,
+    memory: &mut Memory,
+    options: &Options,
+    observer: &Mutex<dyn Observer>,
+) -> Result<Outcome, PtxError> {
+    run_for(program, launch, memory, &Options { threads: 1, ..*options }, Some(observer))
+}
+
+fn run_for(
+    program: &Program,
+    launch: &Launch,
+    memory: &mut Memory,
+    options: &Options,
+    observer: Option<&Mutex<dyn Observer>>,
+) -> Result<Outcome, PtxError> {
     let shared = check(program, launch, options)?;
     memory.load(program)?;
     let blocks = launch.grid.iter().map(|n| u64::from(*n)).product::<u64>();
@@ -36,7 +60,7 @@ pub fn run(program: &Program, launch: &Launch, memory: &mut Memory, options: &Op
     } else {
         instance
     };
-    let job = Job { program, launch, options, shared, level, instance };
+    let job = Job { program, launch, options, shared, level, instance, observer };
     if memory.segment >= super::shadow::LAST / 2 {
         memory.forget();
     }
@@ -58,6 +82,7 @@ struct Job<'a> {
     shared: u32,
     level: Level,
     instance: Instance,
+    observer: Option<&'a Mutex<dyn Observer>>,
 }
 
 /// What one worker did.
@@ -104,6 +129,7 @@ impl Job<'_> {
             yields: 0,
             halt: None,
             flows: None,
+            observer: self.observer,
         }
     }
 

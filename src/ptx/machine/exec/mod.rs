@@ -10,6 +10,7 @@ pub(crate) mod global;
 pub(crate) mod local;
 pub(crate) mod matrix;
 pub(crate) mod mbarrier;
+pub(crate) mod note;
 pub(crate) mod print;
 pub(crate) mod scalar;
 pub(crate) mod shared;
@@ -82,6 +83,7 @@ pub(crate) fn run<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group, i: 
             return leave(ctx, w, g, m);
         }
         Op::Print => return print::print(ctx, w, g, i, m),
+        Op::Note => note::note(ctx, w, g, i, m),
         Op::Assert => {
             print::assert(ctx, w, g, i, pc, m);
             return leave(ctx, w, g, m);

@@ -14,7 +14,7 @@ use crate::ptx::machine::warp::{Group, Warp};
 /// Longest string that is read from memory.
 const LONGEST: usize = 4096;
 
-fn argument(ctx: &Context, w: &Warp, g: &Group, site: u32, index: usize, size: u32, lane: usize) -> u64 {
+pub(super) fn argument(ctx: &Context, w: &Warp, g: &Group, site: u32, index: usize, size: u32, lane: usize) -> u64 {
     let area = ctx.program.calls.get(site as usize).and_then(|c| c.arguments.get(index)).copied();
     area.and_then(|at| read_local(w, u64::from(g.base) + u64::from(at), size, lane)).unwrap_or(0)
 }
