@@ -1,5 +1,6 @@
 //! Runs on a GPU, for the commands that offer it: which device, and the process that owns it.
 
+#[cfg(feature = "gpu")]
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, ValueEnum};
@@ -7,6 +8,7 @@ use kopt::contract::ConcretePlan;
 use kopt::diag::{Code, Diagnostic};
 use kopt::gate::{Ran, Stopped, device};
 use kopt::gpu::Gpu;
+use kopt::gpu::job::{Done, GpuError, Job};
 
 use super::exit::{Exit, Failure};
 use super::verify::Built;
@@ -26,11 +28,9 @@ pub enum On {
     Both,
 }
 
+/// Which GPU, and how long.
 #[derive(ClapArgs, Clone)]
 pub struct Device {
-    /// Where it is run
-    #[arg(long, value_enum, default_value = "emulator", value_name = "WHERE")]
-    pub on: On,
     /// The GPU, by its ordinal
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub device: u16,
@@ -59,19 +59,31 @@ impl Device {
         }
     }
 
-    /// Runs a plan in a process that owns the GPU.
+    /// Runs jobs in processes that own the GPU, a new one for each: a candidate cannot disturb the next.
     #[cfg(feature = "gpu")]
+    pub fn executor(&self) -> Result<Box<Execute>, Failure> {
+        let me = std::env::current_exe().map_err(|e| missing(e.to_string()))?;
+        let limit = Duration::from_secs(self.gpu_limit.max(1));
+        Ok(Box::new(move |job, parts| {
+            let runner = kopt::gpu::Runner::new(me.clone(), vec![WORKER.into()], limit);
+            let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
+            runner.run(job, &parts)
+        }))
+    }
+
+    #[cfg(not(feature = "gpu"))]
+    pub fn executor(&self) -> Result<Box<Execute>, Failure> {
+        Err(missing(kopt::gpu::find().to_string()))
+    }
+
+    /// Runs a plan once.
     pub fn run(&self, built: &Built, plan: &ConcretePlan, starts: &[Vec<u8>]) -> Result<OnDevice, Failure> {
-        use kopt::gpu::{GpuError, Runner};
-        let not_run = |why: String| missing(format!("nothing was run on the GPU: {why}"));
-        let runs = [device::Run { plan, starts }];
-        let (job, parts) = device::job(&built.side, &built.images, &runs, i32::from(self.device)).map_err(not_run)?;
-        let me = std::env::current_exe().map_err(|e| not_run(e.to_string()))?;
-        let runner = Runner::new(me, vec![WORKER.into()], Duration::from_secs(self.gpu_limit.max(1)));
-        let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
+        let execute = self.executor()?;
+        let runs = [device::Run { plan, starts, reuse: None }];
+        let (job, parts) = device::job(&built.side, &built.images, &runs, i32::from(self.device)).map_err(missing)?;
         let kernel = plan.launches().next().map_or_else(String::new, |l| l.kernel.clone());
         let failed = |stopped| OnDevice { ran: stopped_run(stopped), device: format!("device {}", self.device) };
-        match runner.run(&job, &parts) {
+        match execute(&job, &parts) {
             Ok((done, contents)) => Ok(OnDevice {
                 ran: device::rans(&runs, &done, contents).pop().unwrap_or_default(),
                 device: format!("{}, driver for CUDA {}", done.device, done.driver),
@@ -79,23 +91,21 @@ impl Device {
             Err(GpuError::Kernel(f)) => Ok(failed(device::stopped(&runs, &job, &f).1)),
             Err(e @ GpuError::TimedOut { .. }) => Ok(failed(Stopped::Limit { kernel, why: e.to_string() })),
             Err(e @ GpuError::Crashed { .. }) => Ok(failed(Stopped::Launch { kernel, why: e.to_string() })),
-            Err(GpuError::NotRun(why)) => Err(not_run(why)),
+            Err(GpuError::NotRun(why)) => Err(missing(why)),
         }
     }
-
-    #[cfg(not(feature = "gpu"))]
-    pub fn run(&self, _: &Built, _: &ConcretePlan, _: &[Vec<u8>]) -> Result<OnDevice, Failure> {
-        Err(missing(kopt::gpu::find().to_string()))
-    }
 }
+
+/// As [`kopt::gate::on_device::Executor`].
+pub type Execute = dyn Fn(&Job, &[Vec<u8>]) -> Result<(Done, Vec<Vec<u8>>), GpuError>;
 
 fn stopped_run(stopped: Stopped) -> Ran {
     Ran { stopped: Some(stopped), ..Ran::default() }
 }
 
-fn missing(why: String) -> Failure {
-    let d = Diagnostic::error(Code(680), why);
-    Failure::new(Exit::TierMissing, d.next("kopt doctor names the GPUs; without one, leave out --on"))
+pub fn missing(why: String) -> Failure {
+    let d = Diagnostic::error(Code(680), format!("nothing was run on a GPU: {why}"));
+    Failure::new(Exit::TierMissing, d.next("kopt doctor names the GPUs; without one, leave out --on and --gpu"))
 }
 
 /// Runs what the parent process asks for, until it asks no more.

@@ -27,6 +27,9 @@ pub struct Args {
     file: PathBuf,
     #[command(flatten)]
     choice: Choice,
+    /// Where it is run
+    #[arg(long, value_enum, default_value = "emulator", value_name = "WHERE")]
+    on: On,
     #[command(flatten)]
     device: Device,
     #[command(flatten)]
@@ -126,11 +129,11 @@ fn cell(side: &Side, choice: &Choice, running: &Running) -> Result<Cell, Failure
 
 pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, Failure> {
     let mut running = args.running.clone();
-    if args.device.on != On::Emulator && running.arch.is_none() {
+    if args.on != On::Emulator && running.arch.is_none() {
         running.arch = Some(args.device.arch()?);
     }
     let ready = ready(&args.file, &args.choice, &running, global)?;
-    let on = args.device.on;
+    let on = args.on;
     let emulated = match on {
         On::Gpu => None,
         _ => Some(execute(&ready.built.side, &ready.plan, &ready.starts, &ready.how).map_err(inconclusive)?),

@@ -4,6 +4,7 @@ mod adopt;
 mod build;
 mod compilers;
 mod contract;
+mod device;
 mod gather;
 
 use std::path::{Path, PathBuf};
@@ -12,10 +13,11 @@ use clap::Args as ClapArgs;
 use kopt::compile::{BlockShape, compare};
 use kopt::contract::Plan;
 use kopt::diag::{Diagnostic, render};
-use kopt::gate::{self, CellVerdict, Settings, Side, Verdict};
+use kopt::gate::{self, CellVerdict, Settings, Side};
 use kopt::report::{self, Report};
 use kopt::source::Sources;
 
+use super::device::Device;
 use super::exit::{Exit, Failure};
 use super::options::Global;
 use super::printer::Printer;
@@ -48,6 +50,11 @@ pub struct Args {
     /// Write the report as a page of its own
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// Run both on a GPU of this machine as well, after the interpreter
+    #[arg(long)]
+    gpu: bool,
+    #[command(flatten)]
+    place: Device,
     #[command(flatten)]
     running: Running,
 }
@@ -95,9 +102,13 @@ pub fn serve() -> Result<Exit, Failure> {
 }
 
 pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, Failure> {
-    let mut original = open(&args.original, &args.running, global)?;
-    let mut candidate = open(&args.candidate, &args.running, global)?;
-    let settled = original.settle(&args.running, args.kernel.as_deref())?;
+    let mut running = args.running.clone();
+    if args.gpu && running.arch.is_none() {
+        running.arch = Some(args.place.arch()?);
+    }
+    let mut original = open(&args.original, &running, global)?;
+    let mut candidate = open(&args.candidate, &running, global)?;
+    let settled = original.settle(&running, args.kernel.as_deref())?;
     let given = args.given.iter().cloned().collect();
     let choice = Choice {
         contract: args.candidate_contract.as_deref(),
@@ -114,7 +125,16 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
     candidate.unfilled(&after)?;
     let settings = args.running.settings();
     let outcome = gate::verify_pair(&before.side, &after.side, &settings);
-    let (ours, theirs) = problems(&outcome, &original, &candidate);
+    let seen = match args.gpu {
+        true => device::compare(&args.place, &before, &after, &outcome, &settings)?,
+        false => None,
+    };
+    let (mut ours, mut theirs) = problems(&outcome, &original, &candidate);
+    if let Some(seen) = &seen {
+        let (a, b) = device::problems(seen, original.sources(), candidate.sources());
+        ours.extend(a);
+        theirs.extend(b);
+    }
     let report = Report {
         original: original.input(&before.side),
         candidate: candidate.input(&after.side),
@@ -125,10 +145,14 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
         launches: adopted.how,
         matched: settled.notes.iter().chain(&adopted.notes).cloned().collect(),
         outcome: &outcome,
+        device: seen.as_ref(),
         resources: resources(&before.side, &after.side),
         problems: ours.iter().chain(&theirs).cloned().collect(),
-        not_checked: not_checked(&before, &settings),
-        remarks: remarks(&outcome, &before, &after),
+        not_checked: device::not_run(args.gpu, seen.as_ref())
+            .into_iter()
+            .chain(not_checked(&before, &settings))
+            .collect(),
+        remarks: remarks(&outcome, &before, &after).into_iter().chain(device::remarks(seen.as_ref())).collect(),
         reproduce: reproduce(args),
         seed: args.running.seed,
     };
@@ -149,11 +173,7 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
         let n = position.replace(position.get() + 1);
         json::diagnostic(if n < count { original.sources() } else { candidate.sources() }, d)
     }))?;
-    Ok(match outcome.verdict {
-        Verdict::EqualBits { .. } | Verdict::WithinTolerance { .. } => Exit::Done,
-        Verdict::Failed => Exit::Verification,
-        Verdict::Inconclusive(_) => Exit::Inconclusive,
-    })
+    Ok(device::exit(&outcome, seen.as_ref()))
 }
 
 fn rendered<'a>(list: &'a [Diagnostic], sources: &'a Sources) -> impl Iterator<Item = String> + 'a {

@@ -34,6 +34,9 @@ impl Image {
 pub struct Run<'a> {
     pub plan: &'a ConcretePlan,
     pub starts: &'a [Vec<u8>],
+    /// An earlier run of the job whose buffers it takes over: what a kernel remembers by address then speaks of others'
+    /// contents.
+    pub reuse: Option<usize>,
 }
 
 /// The job for device `ordinal`, and the parts that go with it. All runs happen in one process with each kernel loaded
@@ -62,10 +65,17 @@ pub fn job(
         parts.push(image.bytes.clone());
     }
     let loaded = Loaded { kernels: &kernels, images };
+    let mut begins: Vec<usize> = vec![];
     for run in runs {
-        let first = made.buffers.len();
-        for (buffer, contents) in run.plan.buffers.iter().zip(run.starts) {
-            made.buffers.push(placed(buffer, contents, &mut parts));
+        let earlier = run.reuse.and_then(|n| begins.get(n).copied());
+        let first = earlier.unwrap_or(made.buffers.len());
+        begins.push(first);
+        for (n, (buffer, contents)) in run.plan.buffers.iter().zip(run.starts).enumerate() {
+            let new = placed(buffer, contents, &mut parts);
+            match earlier {
+                Some(_) => made.steps.push(Step::Reset { buffer: first + n, start: new.start }),
+                None => made.buffers.push(new),
+            }
         }
         // Variables of the modules that the contract fills: their symbols, in the kernels that have them.
         let variables: Vec<Vec<(usize, String)>> =
@@ -181,16 +191,20 @@ impl Loaded<'_> {
 /// was written: an element that has its poison afterwards counts as unwritten.
 pub fn rans(runs: &[Run], done: &Done, contents: Vec<Vec<u8>>) -> Vec<Ran> {
     let mut contents = contents.into_iter();
-    let mut first = 0;
+    let mut begins: Vec<usize> = vec![];
+    let mut next = 0;
     let mut found = vec![];
     for run in runs {
+        let earlier = run.reuse.and_then(|n| begins.get(n).copied());
+        let first = earlier.unwrap_or(next);
+        begins.push(first);
+        next = next.max(first + run.plan.buffers.len());
         let beside = done.guards.iter().filter_map(|n| run.plan.buffers.get(n.checked_sub(first)?));
         let mut ran = Ran {
             empty_launches: run.plan.launches().filter(|l| !l.runs()).count() as u32,
             guards: beside.map(|b| b.name.clone()).collect(),
             ..Ran::default()
         };
-        first += run.plan.buffers.len();
         let wanted = run.plan.buffers.iter().zip(run.starts).filter(|(b, _)| is_read(b));
         for ((buffer, start), bytes) in wanted.zip(contents.by_ref()) {
             afterwards(buffer, start, bytes, &mut ran);
@@ -295,7 +309,7 @@ mod tests {
         output[4..8].copy_from_slice(&1f32.to_le_bytes());
         let done = Done::default();
         let plan = plan();
-        let run = || Run { plan: &plan, starts: &starts };
+        let run = || Run { plan: &plan, starts: &starts, reuse: None };
         let contents = vec![vec![0; 16], vec![0xff; 16], input, output];
         let mut both = rans(&[run(), run()], &Done { guards: vec![4], ..done }, contents);
         let ran = both.pop().unwrap();
@@ -319,7 +333,7 @@ mod tests {
         let starts = vec![vec![0; 16]; 3];
         let mut later = plan();
         let plan = plan();
-        let run = |plan| Run { plan, starts: &starts };
+        let run = |plan| Run { plan, starts: &starts, reuse: None };
         let (job, parts) = job(&side, &BTreeMap::new(), &[run(&plan), run(&plan)], 0).unwrap();
         // A fill and two buffers to be read, of each run.
         assert_eq!((job.steps.len(), parts.len(), job.buffers[0].before), (6, 0, 16));

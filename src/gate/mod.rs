@@ -21,6 +21,7 @@ pub mod element;
 pub mod execute;
 pub mod finding;
 pub mod judge;
+pub mod on_device;
 pub mod pair;
 pub mod peaks;
 pub mod refine;

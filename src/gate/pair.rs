@@ -193,7 +193,7 @@ fn results(original: &Side, runs: &[(Cell, Result<CellRun, String>)], refined: &
 }
 
 /// Compares runs of the candidate that differ only in the poison; how many there are.
-fn poisons(original: &Side, runs: &[(Cell, Result<CellRun, String>)], results: &mut [CellResult]) -> usize {
+pub(super) fn poisons(original: &Side, runs: &[(Cell, Result<CellRun, String>)], results: &mut [CellResult]) -> usize {
     let mut pairs = 0;
     for ((cell, second), result) in runs.iter().zip(results).filter(|((c, _), _)| c.poison == 1) {
         let twin = Cell { poison: 0, ..cell.clone() };
@@ -211,12 +211,12 @@ fn poisons(original: &Side, runs: &[(Cell, Result<CellRun, String>)], results: &
     pairs
 }
 
-fn reads_contents(plan: &Plan) -> bool {
+pub(super) fn reads_contents(plan: &Plan) -> bool {
     plan.args.iter().any(|a| a.is_buffer() && a.init() == Init::Keep)
 }
 
 /// Why the verdict cannot rest on these cells: the sizes that the contract names first are not among them.
-fn missing_sample(plan: &Plan, cells: &[Cell]) -> Option<String> {
+pub(super) fn missing_sample(plan: &Plan, cells: &[Cell]) -> Option<String> {
     let wanted: Option<Vec<(&String, i64)>> = plan.dims.iter().map(|d| Some((&d.name, *d.samples.first()?))).collect();
     let has = |c: &Cell, (name, size): &(&String, i64)| c.dims.get(*name) == Some(size);
     let there = |w: &Vec<(&String, i64)>| cells.iter().any(|c| w.iter().all(|d| has(c, d)));
@@ -225,7 +225,7 @@ fn missing_sample(plan: &Plan, cells: &[Cell]) -> Option<String> {
     Some(format!("the contract's own sample, {}, could not be run", sizes.join(", ")))
 }
 
-fn verdict(results: &[CellResult], probes: &[Probed], missing: Option<String>) -> Verdict {
+pub(super) fn verdict(results: &[CellResult], probes: &[Probed], missing: Option<String>) -> Verdict {
     if results.iter().any(|r| matches!(r.verdict, CellVerdict::Failed(_))) {
         return Verdict::Failed;
     }

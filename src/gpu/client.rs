@@ -3,28 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::job::{Done, Failed, Job, Reply};
+use super::job::{Done, GpuError, Job, Reply};
 use crate::child::{Lost, Resident};
 
 /// A process that owns a GPU for one candidate.
 #[derive(Debug)]
 pub struct Runner(Resident);
-
-/// Why a job gave no result.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum GpuError {
-    /// A launch fails, on this device.
-    #[error("{0}")]
-    Kernel(Failed),
-    #[error("no end within {seconds} s")]
-    TimedOut { seconds: u64 },
-    /// The process died; what it ran may be the cause.
-    #[error("the process that ran it ended: {status}")]
-    Crashed { status: String },
-    /// Says nothing about the kernels.
-    #[error("{0}")]
-    NotRun(String),
-}
 
 impl Runner {
     /// `program` with `arguments` must end up in [`super::worker::serve`] on its standard streams. A job may take

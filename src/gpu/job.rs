@@ -150,3 +150,19 @@ pub enum Stage {
     #[error("the kernel fails while it runs")]
     Run,
 }
+
+/// Why a job gave no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GpuError {
+    /// A launch fails, on this device.
+    #[error("{0}")]
+    Kernel(Failed),
+    #[error("no end within {seconds} s")]
+    TimedOut { seconds: u64 },
+    /// The process died; what it ran may be the cause.
+    #[error("the process that ran it ended: {status}")]
+    Crashed { status: String },
+    /// Says nothing about the kernels.
+    #[error("{0}")]
+    NotRun(String),
+}

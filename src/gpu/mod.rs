@@ -9,7 +9,7 @@ pub mod job;
 pub mod worker;
 
 #[cfg(feature = "gpu")]
-pub use client::{GpuError, Runner};
+pub use client::Runner;
 
 /// What is known of GPUs.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]

@@ -7,8 +7,8 @@ use similar::{ChangeTag, TextDiff};
 use super::svg::{escape, histogram};
 use super::table::{counter_rows, traffic_rows};
 use super::text::{cell, not_checked};
-use super::{Report, sentence};
-use crate::gate::CellVerdict;
+use super::{Report, sentences};
+use crate::gate::{CellResult, CellVerdict};
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:70em;margin:2em auto;padding:0 1em;color:#222}\
 h1{font-size:1.4em}h2{font-size:1.1em;margin-top:2em;border-bottom:1px solid #ccc}\
@@ -25,7 +25,7 @@ pub fn html(r: &Report, problems: &[String]) -> String {
         String::from("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>kopt verify</title>");
     let _ = write!(out, "<style>{STYLE}</style></head><body>\n<h1>kopt verify</h1>\n");
     let word = r.outcome.verdict.word();
-    let _ = writeln!(out, "<p class=\"verdict {word}\">{}</p>", escape(&sentence(r.outcome)));
+    let _ = writeln!(out, "<p class=\"verdict {word}\">{}</p>", escape(&sentences(r)));
     facts(&mut out, r);
     if !problems.is_empty() {
         out.push_str("<h2>Problems</h2>\n");
@@ -33,7 +33,11 @@ pub fn html(r: &Report, problems: &[String]) -> String {
             let _ = writeln!(out, "<pre>{}</pre>", escape(p));
         }
     }
-    cells(&mut out, r);
+    cells(&mut out, "Cells", &r.outcome.cells);
+    if let Some(d) = r.device {
+        cells(&mut out, "Cells on the GPU", &d.cells);
+        list(&mut out, "Remarks of the run on the GPU", &d.remarks);
+    }
     errors(&mut out, r);
     counters(&mut out, r);
     for (kernel, table) in &r.resources {
@@ -56,15 +60,19 @@ fn facts(out: &mut String, r: &Report) {
     row("contract", r.contract.0.clone());
     row("launches", r.launches.clone());
     row("tier", format!("1: PTX interpreter on {} from {}", r.arch, r.toolchain));
+    if let Some(d) = r.device {
+        row("tier", format!("3: {}", d.device));
+    }
     if !r.accepted.is_empty() {
         row("accepted", r.accepted.join(", "));
     }
     out.push_str("</table>\n");
 }
 
-fn cells(out: &mut String, r: &Report) {
-    out.push_str("<h2>Cells</h2>\n<table><tr><th>cell</th><th>verdict</th><th>elements that differ</th><th>max error</th><th>warp instructions</th></tr>\n");
-    for c in &r.outcome.cells {
+fn cells(out: &mut String, title: &str, cells: &[CellResult]) {
+    let _ = write!(out, "<h2>{title}</h2>\n");
+    out.push_str("<table><tr><th>cell</th><th>verdict</th><th>elements that differ</th><th>max error</th><th>warp instructions</th></tr>\n");
+    for c in cells {
         let differing: u64 = c.outputs.iter().map(|o| o.differing).sum();
         let most = c.outputs.iter().map(|o| o.max).fold(0.0, f64::max);
         let why = match &c.verdict {

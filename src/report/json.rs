@@ -4,11 +4,12 @@ use serde_json::{Value, json};
 
 use super::table::{counter_rows, traffic_rows};
 use super::text::not_checked;
-use super::{Input, Report, sentence};
+use super::{Input, Report, sentences};
 use crate::contract::Cell;
 use crate::gate::compare::bin_label;
 use crate::gate::element::show;
-use crate::gate::{CellResult, CellVerdict, Fault, Located, OutputResult, Ran, Undefined, Verdict};
+use crate::gate::on_device::DeviceOutcome;
+use crate::gate::{CellResult, CellVerdict, Fault, Located, OutputResult, Probed, Ran, Undefined, Verdict};
 
 /// The whole report; `problem` turns a diagnostic into JSON.
 pub fn verify(r: &Report, problem: &dyn Fn(&crate::diag::Diagnostic) -> Value) -> Value {
@@ -20,7 +21,7 @@ pub fn verify(r: &Report, problem: &dyn Fn(&crate::diag::Diagnostic) -> Value) -
     json!({
         "schema": "kopt/verify/1",
         "verdict": r.outcome.verdict.word(),
-        "sentence": sentence(r.outcome),
+        "sentence": sentences(r),
         "reasons": reasons,
         "tier": 1,
         "arch": r.arch,
@@ -29,12 +30,11 @@ pub fn verify(r: &Report, problem: &dyn Fn(&crate::diag::Diagnostic) -> Value) -
         "candidate": input(&r.candidate),
         "contract": { "origin": r.contract.1, "from": r.contract.0, "accepted": r.accepted, "launches": r.launches,
             "matched": r.matched },
+        "device": r.device.map(device),
         "seed": r.seed,
         "float64_reference": r.outcome.float64_reference,
         "cells": r.outcome.cells.iter().map(cell).collect::<Vec<_>>(),
-        "probes": r.outcome.probes.iter().map(|p| json!({
-            "output": p.output, "probe": p.probe.word(), "refused": p.refused, "tried": p.tried,
-        })).collect::<Vec<_>>(),
+        "probes": r.outcome.probes.iter().map(probed).collect::<Vec<_>>(),
         "counters": counters(r),
         "resources": r.resources.iter().map(|(k, t)| json!({ "kernel": k, "table": t })).collect::<Vec<_>>(),
         "problems": r.problems.iter().map(problem).collect::<Vec<_>>(),
@@ -42,6 +42,23 @@ pub fn verify(r: &Report, problem: &dyn Fn(&crate::diag::Diagnostic) -> Value) -
         "not_checked": not_checked(r),
         "reproduce": r.reproduce,
     })
+}
+
+/// The part of a GPU.
+fn device(d: &DeviceOutcome) -> Value {
+    let reasons = match &d.verdict {
+        Verdict::Inconclusive(list) => list.clone(),
+        _ => vec![],
+    };
+    json!({
+        "on": d.device, "verdict": d.verdict.word(), "reasons": reasons,
+        "cells": d.cells.iter().map(cell).collect::<Vec<_>>(), "remarks": d.remarks, "left_out": d.left_out,
+        "probes": d.probes.iter().map(probed).collect::<Vec<_>>(),
+    })
+}
+
+fn probed(p: &Probed) -> Value {
+    json!({ "output": p.output, "probe": p.probe.word(), "refused": p.refused, "tried": p.tried })
 }
 
 /// Numbers that JSON cannot hold become text.

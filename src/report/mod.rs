@@ -15,7 +15,8 @@ pub use text::{cell as cell_text, text};
 
 use crate::compile::Comparison as Resources;
 use crate::diag::Diagnostic;
-use crate::gate::Outcome;
+use crate::gate::on_device::DeviceOutcome;
+use crate::gate::{CellResult, Outcome, Verdict};
 
 /// One of the two files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,6 +44,8 @@ pub struct Report<'a> {
     /// How kernels, arguments and sizes were matched where names do not say it.
     pub matched: Vec<String>,
     pub outcome: &'a Outcome,
+    /// What a GPU showed, where one was asked.
+    pub device: Option<&'a DeviceOutcome>,
     /// Registers, shared memory and occupancy of both sides, for each kernel that has a counterpart.
     pub resources: Vec<(String, Resources)>,
     /// Faults of the candidate and findings in the original, on their lines.
@@ -58,16 +61,27 @@ pub struct Report<'a> {
 
 /// The verdict in a sentence.
 pub fn sentence(outcome: &Outcome) -> String {
-    use crate::gate::Verdict;
+    of_cells(&outcome.verdict, &outcome.cells)
+}
+
+/// The verdicts of all tiers that were asked.
+pub fn sentences(r: &Report) -> String {
+    match r.device {
+        None => sentence(r.outcome),
+        Some(d) => format!("{}; on the GPU: {}", sentence(r.outcome), of_cells(&d.verdict, &d.cells)),
+    }
+}
+
+fn of_cells(verdict: &Verdict, all: &[CellResult]) -> String {
     let plural = |n: usize| if n == 1 { "cell" } else { "cells" };
-    match &outcome.verdict {
+    match verdict {
         Verdict::EqualBits { cells } => format!("equal bits on {cells} {}", plural(*cells)),
         Verdict::WithinTolerance { cells, equal } => {
             format!("within tolerance on {cells} {}, equal bits on {equal} of them", plural(*cells))
         }
         Verdict::Failed => {
-            let failed = outcome.cells.iter().filter(|c| c.verdict.word() == "failed").count();
-            format!("failed in {failed} of {} {}", outcome.cells.len(), plural(outcome.cells.len()))
+            let failed = all.iter().filter(|c| c.verdict.word() == "failed").count();
+            format!("failed in {failed} of {} {}", all.len(), plural(all.len()))
         }
         Verdict::Inconclusive(reasons) => format!("inconclusive: {}", reasons.join("; ")),
     }

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use super::table::{counter_rows, group};
-use super::{Report, sentence};
+use super::{Report, sentences};
 use crate::contract::Cell;
-use crate::gate::{CellVerdict, Outcome, Probe};
+use crate::gate::{CellResult, CellVerdict, Probe, Probed};
 
 /// A cell in a few words.
 pub fn cell(c: &Cell) -> String {
@@ -41,11 +41,18 @@ pub fn text(r: &Report) -> String {
         let _ = writeln!(out, "matched    {m}");
     }
     let _ = writeln!(out, "tier       1, PTX interpreter on {} from {}", r.arch, r.toolchain);
+    if let Some(d) = r.device {
+        let _ = writeln!(out, "tier       3, {}", d.device);
+    }
     if !r.accepted.is_empty() {
         let _ = writeln!(out, "accepted   {}", r.accepted.join(", "));
     }
-    let _ = writeln!(out, "\n{}", cells(r.outcome));
-    outputs(&mut out, r.outcome);
+    let _ = writeln!(out, "\n{}", cells(&r.outcome.cells, r.outcome.poison_pairs));
+    outputs(&mut out, &r.outcome.cells, &r.outcome.probes);
+    if let Some(d) = r.device {
+        let _ = writeln!(out, "\non the GPU: {}", cells(&d.cells, 0));
+        outputs(&mut out, &d.cells, &d.probes);
+    }
     if let Some(m) = &r.outcome.counters {
         let _ = writeln!(out, "\nestimated (counted in the interpreter, {})", cell(&m.cell));
         counters(&mut out, r);
@@ -59,7 +66,7 @@ pub fn text(r: &Report) -> String {
     list(&mut out, "remarks", &r.remarks);
     list(&mut out, "not checked", &not_checked(r));
     let _ = writeln!(out, "\nreproduce: {}", r.reproduce);
-    let _ = writeln!(out, "\nverdict: {}", sentence(r.outcome));
+    let _ = writeln!(out, "\nverdict: {}", sentences(r));
     out
 }
 
@@ -76,6 +83,7 @@ fn list(out: &mut String, title: &str, items: &[String]) {
 /// Everything that was not checked.
 pub fn not_checked(r: &Report) -> Vec<String> {
     let mut found = r.outcome.left_out.clone();
+    found.extend(r.device.iter().flat_map(|d| &d.left_out).map(|l| format!("on the GPU: {l}")));
     for c in &r.outcome.cells {
         if let CellVerdict::NotRun(why) = &c.verdict {
             found.push(format!("{}: {why}", cell(&c.cell)));
@@ -86,8 +94,8 @@ pub fn not_checked(r: &Report) -> Vec<String> {
 }
 
 /// How many cells ran, on what.
-fn cells(o: &Outcome) -> String {
-    let count = |word: &str| o.cells.iter().filter(|c| c.verdict.word() == word).count();
+fn cells(all: &[CellResult], poison_pairs: usize) -> String {
+    let count = |word: &str| all.iter().filter(|c| c.verdict.word() == word).count();
     let mut parts = vec![];
     for (word, say) in [
         ("equal-bits", "equal bits"),
@@ -100,37 +108,37 @@ fn cells(o: &Outcome) -> String {
             parts.push(format!("{} {say}", count(word)));
         }
     }
-    let mut out = format!("{} cells: {}\n", o.cells.len(), parts.join(", "));
-    let mut dims: Vec<&String> = o.cells.iter().flat_map(|c| c.cell.dims.keys()).collect();
+    let mut out = format!("{} cells: {}\n", all.len(), parts.join(", "));
+    let mut dims: Vec<&String> = all.iter().flat_map(|c| c.cell.dims.keys()).collect();
     dims.sort();
     dims.dedup();
     for d in dims {
-        let mut values: Vec<i64> = o.cells.iter().filter_map(|c| c.cell.dims.get(d).copied()).collect();
+        let mut values: Vec<i64> = all.iter().filter_map(|c| c.cell.dims.get(d).copied()).collect();
         values.sort_unstable();
         values.dedup();
         let list: Vec<String> = values.iter().map(i64::to_string).collect();
         let _ = writeln!(out, "  {d}: {}", list.join(" "));
     }
-    let mut words: Vec<_> = o.cells.iter().map(|c| c.cell.distribution).collect();
+    let mut words: Vec<_> = all.iter().map(|c| c.cell.distribution).collect();
     words.sort_unstable();
     words.dedup();
     let words: Vec<&str> = words.iter().map(|d| d.word()).collect();
     let _ = writeln!(out, "  contents: {}", words.join(" "));
-    if o.poison_pairs > 0 {
-        let _ = writeln!(out, "  second poison: {} cells run twice, equal", o.poison_pairs);
+    if poison_pairs > 0 {
+        let _ = writeln!(out, "  second poison: {} cells run twice, equal", poison_pairs);
     }
     out
 }
 
-fn outputs(out: &mut String, o: &Outcome) {
+fn outputs(out: &mut String, cells: &[CellResult], probes: &[Probed]) {
     let mut names: Vec<&str> = vec![];
-    for r in o.cells.iter().flat_map(|c| &c.outputs) {
+    for r in cells.iter().flat_map(|c| &c.outputs) {
         if !names.contains(&r.name.as_str()) {
             names.push(&r.name);
         }
     }
     for name in names {
-        let all = || o.cells.iter().flat_map(|c| &c.outputs).filter(|r| r.name == name);
+        let all = || cells.iter().flat_map(|c| &c.outputs).filter(|r| r.name == name);
         let worst = all().max_by(|a, b| a.worst.total_cmp(&b.worst));
         let Some(worst) = worst else { continue };
         let elements: u64 = all().map(|r| r.elements).sum();
@@ -154,8 +162,7 @@ fn outputs(out: &mut String, o: &Outcome) {
             let _ = write!(out, "; {} written by neither", group(unwritten));
         }
         let _ = writeln!(out);
-        let told: Vec<String> = o
-            .probes
+        let told: Vec<String> = probes
             .iter()
             .filter(|p| p.output == name && p.tried > 0)
             .map(|p| format!("{} {}/{}", p.probe.word(), p.refused, p.tried))
@@ -163,7 +170,7 @@ fn outputs(out: &mut String, o: &Outcome) {
         if !told.is_empty() {
             let _ = writeln!(out, "  wrong answers refused: {}", told.join(", "));
         }
-        let lower = o.probes.iter().any(|p| p.output == name && p.probe == Probe::Lower && p.tried > 0);
+        let lower = probes.iter().any(|p| p.output == name && p.probe == Probe::Lower && p.tried > 0);
         if differing > 0 && !lower {
             let _ = writeln!(out, "  no lower precision to tell apart");
         }

@@ -1,0 +1,78 @@
+//! The part of `kopt verify` that runs on a GPU.
+
+use kopt::diag::Diagnostic;
+use kopt::gate::on_device::{DeviceOutcome, OnDevice, verify_on_device};
+use kopt::gate::{self, CellVerdict, Outcome, Settings, Verdict};
+use kopt::report;
+use kopt::source::Sources;
+
+use super::super::device::{Device, missing};
+use super::super::exit::{Exit, Failure};
+use super::Built;
+
+/// Both sides on the GPU, unless the interpreter refused the candidate already.
+pub fn compare(
+    place: &Device,
+    before: &Built,
+    after: &Built,
+    emulated: &Outcome,
+    settings: &Settings,
+) -> Result<Option<DeviceOutcome>, Failure> {
+    if emulated.verdict == Verdict::Failed {
+        return Ok(None);
+    }
+    let execute = place.executor()?;
+    let side = |built: &'_ Built| (built.side.clone(), built.images.clone());
+    let ((ours, our_images), (theirs, their_images)) = (side(before), side(after));
+    let ordinal = i32::from(place.device);
+    let original = OnDevice { side: &ours, images: &our_images, ordinal, run: &*execute };
+    let candidate = OnDevice { side: &theirs, images: &their_images, ordinal, run: &*execute };
+    let seen = verify_on_device(&original, &candidate, emulated, settings).map_err(missing)?;
+    Ok(Some(seen))
+}
+
+/// What the GPU showed to be wrong: in the original, and in the candidate.
+pub fn problems(seen: &DeviceOutcome, original: &Sources, candidate: &Sources) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
+    let on = |mut d: Diagnostic| {
+        d.message = format!("on the GPU: {}", d.message);
+        d
+    };
+    let mut ours: Vec<Diagnostic> = vec![];
+    for c in &seen.cells {
+        let CellVerdict::Undefined(list) = &c.verdict else { continue };
+        for d in list.iter().map(|u| on(report::undefined(original, &c.cell, u))) {
+            if !ours.iter().any(|o| o.message == d.message) {
+                ours.push(d);
+            }
+        }
+    }
+    let faults = gate::faults(&seen.cells).into_iter();
+    (ours, faults.map(|(cell, f)| on(report::fault(candidate, cell, f))).collect())
+}
+
+/// How the command ends. An interpreter that could run no cell at all is a tier that is not there.
+pub fn exit(emulated: &Outcome, seen: Option<&DeviceOutcome>) -> Exit {
+    let of = |v: &Verdict| match v {
+        Verdict::EqualBits { .. } | Verdict::WithinTolerance { .. } => Exit::Done,
+        Verdict::Failed => Exit::Verification,
+        Verdict::Inconclusive(_) => Exit::Inconclusive,
+    };
+    let Some(seen) = seen else { return of(&emulated.verdict) };
+    let ran = emulated.cells.iter().any(|c| !matches!(c.verdict, CellVerdict::NotRun(_)));
+    match (of(&emulated.verdict), of(&seen.verdict)) {
+        (Exit::Verification, _) | (_, Exit::Verification) => Exit::Verification,
+        (Exit::Inconclusive, there) if !ran => there,
+        (Exit::Done, there) => there,
+        (here, _) => here,
+    }
+}
+
+/// What is worth saying of the runs on the GPU.
+pub fn remarks(seen: Option<&DeviceOutcome>) -> Vec<String> {
+    seen.iter().flat_map(|d| &d.remarks).map(|r| format!("on the GPU: {r}")).collect()
+}
+
+/// That a GPU was wanted and not asked.
+pub fn not_run(wanted: bool, seen: Option<&DeviceOutcome>) -> Option<String> {
+    (wanted && seen.is_none()).then(|| "the GPU (tier 3): not run, the interpreter refused the candidate".to_owned())
+}
