@@ -189,7 +189,7 @@ impl Facts<'_> {
         let own = self.macros.names().is_none_or(|n| n.has_function(last));
         own || name.contains("::")
             || name.contains('.')
-            || super::library::PURE.contains(&last)
+            || super::library::is_pure(last)
             || super::library::READS.contains(&last)
             || last.starts_with("__")
             || last.starts_with("atomic")

@@ -16,6 +16,8 @@ pub(super) struct Notes {
     /// What each loop may write, its header included; made when the loop is first walked.
     loops: Vec<OnceLock<Writes>>,
     body: OnceLock<Writes>,
+    /// What the statement of each loop may write by what the program says of the functions that it calls.
+    written: Vec<OnceLock<BTreeSet<VarId>>>,
     parents: OnceLock<Vec<Vec<ExprId>>>,
 }
 
@@ -28,6 +30,7 @@ impl Notes {
             by_access: f.accesses.iter().zip(0..).map(|(a, i)| (a.expr, AccessId(i))).collect(),
             loops: f.loops.iter().map(|_| OnceLock::new()).collect(),
             body: OnceLock::new(),
+            written: f.loops.iter().map(|_| OnceLock::new()).collect(),
             parents: OnceLock::new(),
         }
     }
@@ -38,6 +41,12 @@ impl Notes {
             Some(known) => known.get_or_init(find).clone(),
             None => find(),
         }
+    }
+
+    /// The variables that the loop `id` of `f` may write, where functions have these signatures.
+    pub(super) fn written_in(&self, f: &Function, id: LoopId, known: &query::Signatures) -> Option<&BTreeSet<VarId>> {
+        let written = self.written.get(id.0 as usize)?;
+        Some(written.get_or_init(|| query::vars_written(f, f.loops[id.0 as usize].stmt, known)))
     }
 
     /// The expressions that each expression is an operand of.
