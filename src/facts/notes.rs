@@ -3,8 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
+use super::because::Because;
 use super::effects::{Root, Scope, Writes, root};
+use super::questions::Missing;
 use crate::ir::*;
+use crate::source::Span;
 
 #[derive(Debug, Default)]
 pub(super) struct Notes {
@@ -19,7 +22,14 @@ pub(super) struct Notes {
     /// What the statement of each loop may write by what the program says of the functions that it calls.
     written: Vec<OnceLock<BTreeSet<VarId>>>,
     parents: OnceLock<Vec<Vec<ExprId>>>,
+    /// By variable, the remark that it changes.
+    changes: Vec<OnceLock<Because>>,
+    /// By tile, where it is used otherwise than by a full subscript.
+    other_uses: Vec<OnceLock<OtherUse>>,
 }
+
+/// Where a tile is used otherwise than by a full subscript, if anywhere.
+pub(super) type OtherUse = Result<Option<Span>, Missing>;
 
 impl Notes {
     pub(super) fn of(scope: &Scope) -> Notes {
@@ -32,6 +42,8 @@ impl Notes {
             body: OnceLock::new(),
             written: f.loops.iter().map(|_| OnceLock::new()).collect(),
             parents: OnceLock::new(),
+            changes: f.vars.iter().map(|_| OnceLock::new()).collect(),
+            other_uses: f.tiles.iter().map(|_| OnceLock::new()).collect(),
         }
     }
 
@@ -47,6 +59,21 @@ impl Notes {
     pub(super) fn written_in(&self, f: &Function, id: LoopId, known: &query::Signatures) -> Option<&BTreeSet<VarId>> {
         let written = self.written.get(id.0 as usize)?;
         Some(written.get_or_init(|| query::vars_written(f, f.loops[id.0 as usize].stmt, known)))
+    }
+
+    /// That a variable of `f` changes.
+    pub(super) fn changes(&self, f: &Function, v: VarId) -> Because {
+        let decl = f.var(v);
+        let remark = || Because::at(decl.name_span, format!("`{}` changes", decl.name));
+        self.changes.get(v.0 as usize).map_or_else(remark, |known| known.get_or_init(remark).clone())
+    }
+
+    /// Where the tile is used otherwise than by a full subscript; `find` says so where nobody asked before.
+    pub(super) fn other_use(&self, tile: TileId, find: impl FnOnce() -> OtherUse) -> OtherUse {
+        match self.other_uses.get(tile.0 as usize) {
+            Some(known) => known.get_or_init(find).clone(),
+            None => find(),
+        }
     }
 
     /// The expressions that each expression is an operand of.

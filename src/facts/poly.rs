@@ -241,6 +241,36 @@ impl Poly {
         }
     }
 
+    /// The terms in which an atom that `test` holds for stands, at any depth.
+    pub fn terms_with(&self, test: &impl Fn(&Atom) -> bool) -> Poly {
+        let with = |a: &Atom| {
+            test(a)
+                || match a {
+                    Atom::Div(q) => q.inner.any_atom(test),
+                    Atom::Fun(call) => call.args.iter().any(|p| p.any_atom(test)),
+                    _ => false,
+                }
+        };
+        Poly::from_sorted(self.terms.iter().filter(|(m, _)| m.iter().any(with)).cloned().collect())
+    }
+
+    /// The number that the polynomial is where `value` gives one for every atom but quotients and functions.
+    pub fn evaluate(&self, value: &dyn Fn(&Atom) -> Option<i128>) -> Option<i128> {
+        let of = |a: &Atom| match (value(a), a) {
+            (Some(v), _) => Some(v),
+            (None, Atom::Div(q)) => q.inner.evaluate(value)?.checked_div_euclid(q.divisor),
+            (None, Atom::Fun(call)) => {
+                let args = call.args.iter().map(|p| p.evaluate(value).map(Poly::constant)).collect::<Option<_>>()?;
+                function(&call.name, args)?.as_constant()
+            }
+            _ => None,
+        };
+        self.terms.iter().try_fold(0i128, |sum, (m, c)| {
+            let product = m.iter().try_fold(*c, |product, a| product.checked_mul(of(a)?))?;
+            sum.checked_add(product)
+        })
+    }
+
     /// The marks of all atoms at any depth.
     pub(super) fn marks(&self) -> u64 {
         let of = |a: &Atom| {
