@@ -17,16 +17,16 @@ use crate::source::{FileId, Sources};
 /// Where each name of a program stands.
 #[derive(Debug, Default)]
 pub struct Names {
-    functions: BTreeMap<String, Vec<FunctionRef>>,
+    functions: HashMap<String, Vec<FunctionRef>, WordState>,
     /// Per unit, the units that it can see, itself among them.
     sight: Vec<BTreeSet<u32>>,
-    values: BTreeSet<String>,
-    aliases: BTreeSet<String>,
-    launches: BTreeMap<String, Vec<LaunchRef>>,
+    values: HashSet<String, WordState>,
+    aliases: HashSet<String, WordState>,
+    launches: HashMap<String, Vec<LaunchRef>, WordState>,
     /// Explicit instantiations by the last part of the template's name: unit, and position there.
-    instantiations: BTreeMap<String, Vec<(u32, u32)>>,
+    instantiations: HashMap<String, Vec<(u32, u32)>, WordState>,
     /// Last parts of all names that stand in expressions, launches apart.
-    mentioned: BTreeSet<String>,
+    mentioned: HashSet<String, WordState>,
     /// Whether any function has a part that could not be read.
     pub flawed: bool,
     /// Which parameters of which functions can be written through.
