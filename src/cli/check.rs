@@ -65,19 +65,24 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
             stats.files_parsed, stats.bytes_parsed, stats.files_skipped, stats.bytes_skipped
         ))?;
     }
-    let shown: Vec<_> =
-        findings.iter().filter(|f| args.possible || is_shown(f)).map(|f| json::finding(session.sources(), f)).collect();
-    let problems: Vec<_> = problems(&session).map(|d| json::diagnostic(session.sources(), d)).collect();
-    printer.json(&json!({
-        "schema": "kopt/check/1",
-        "kernels": modelled.json(),
-        "arch": session.arch,
-        "problems": problems,
-        "findings": shown,
-        "skills": tallies.iter().map(|(n, t)| t.json(n)).collect::<Vec<_>>(),
-        "stats": stats,
-    }))?;
-    Ok(exit(args, fail_on, &modelled, &tallies))
+    if printer.is_json() {
+        let shown: Vec<_> =
+            findings.iter().filter(|f| args.possible || is_shown(f)).map(|f| json::finding(session.sources(), f)).collect();
+        let problems: Vec<_> = problems(&session).map(|d| json::diagnostic(session.sources(), d)).collect();
+        printer.json(&json!({
+            "schema": "kopt/check/1",
+            "kernels": modelled.json(),
+            "arch": session.arch,
+            "problems": problems,
+            "findings": shown,
+            "skills": tallies.iter().map(|(n, t)| t.json(n)).collect::<Vec<_>>(),
+            "stats": stats,
+        }))?;
+    }
+    let exit = exit(args, fail_on, &modelled, &tallies);
+    // The process ends next: giving a whole tree back piece by piece would only take time.
+    std::mem::forget((session, findings));
+    Ok(exit)
 }
 
 fn exit(args: &Args, fail_on: FailOn, modelled: &Modelled, tallies: &[(String, Tally)]) -> Exit {

@@ -61,6 +61,9 @@ impl Printer {
     }
 
     pub fn diagnostic(&mut self, sources: &Sources, diagnostic: &Diagnostic) -> Result<(), Failure> {
+        if self.is_json() || self.silent {
+            return Ok(());
+        }
         let text = render::render(sources, diagnostic, self.colour);
         self.text(&format!("{}\n\n", text.trim_end()))
     }

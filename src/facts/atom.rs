@@ -1,9 +1,11 @@
 //! The symbols that polynomials are made of.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::poly::Poly;
 use crate::ir::{Axis, LoopId, Scalar, VarId};
+use crate::source::tokens::WordHasher;
 
 /// A value that does not change once it exists. Variables appear through their versions, so that an atom never means
 /// two things.
@@ -65,6 +67,30 @@ impl Atom {
         match self {
             Atom::Fun(call) if call.name == name => Some(&call.args),
             _ => None,
+        }
+    }
+
+    /// One bit that stands for the atom in a set; several atoms share each.
+    pub(super) fn mark(&self) -> u64 {
+        let mut hasher = WordHasher::default();
+        self.feed(&mut hasher);
+        1 << (hasher.finish() >> 58)
+    }
+
+    /// Gives the hasher something that equal atoms have in common.
+    fn feed(&self, to: &mut WordHasher) {
+        std::mem::discriminant(self).hash(to);
+        match self {
+            Atom::Thread(a) | Atom::Block(a) | Atom::BlockDim(a) | Atom::GridDim(a) => a.hash(to),
+            Atom::Iter(l) => l.hash(to),
+            Atom::Param(v) | Atom::Address(v) => v.hash(to),
+            Atom::Version(_, serial, _) | Atom::Opaque(serial, _) => serial.hash(to),
+            Atom::Name(name) => to.write(name.as_bytes()),
+            Atom::Div(q) => q.inner.marks().hash(to),
+            Atom::Fun(call) => {
+                to.write(call.name.as_bytes());
+                call.args.iter().for_each(|a| a.marks().hash(to));
+            }
         }
     }
 

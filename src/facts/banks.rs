@@ -195,22 +195,41 @@ impl Facts<'_> {
         if varies {
             return None;
         }
+        let thread = |axis: &Axis, lane: i128| match axis {
+            Axis::X => lane % x,
+            Axis::Y => lane / x % y,
+            Axis::Z => lane / (x * y),
+        };
+        let extent = |axis: &Axis| known.interval(&Poly::atom(Atom::BlockDim(*axis))).lo;
         let at = |lane: i128| {
             offset.map_atoms(&|a| match a {
-                Atom::Thread(Axis::X) => Some(Poly::constant(lane % x)),
-                Atom::Thread(Axis::Y) => Some(Poly::constant(lane / x % y)),
-                Atom::Thread(Axis::Z) => Some(Poly::constant(lane / (x * y))),
-                Atom::BlockDim(axis) => known.range(&Poly::atom(Atom::BlockDim(*axis))).0.lo.map(Poly::constant),
+                Atom::Thread(axis) => Some(Poly::constant(thread(axis, lane))),
+                Atom::BlockDim(axis) => extent(axis).map(Poly::constant),
                 _ => None,
             })
         };
-        let first = at(*lanes.first()?)?;
+        let lane = *lanes.first()?;
+        let first = at(lane)?;
         let base = match (first.as_constant(), width < 4) {
             (Some(c), _) => c,
             (None, true) => known.residue(4, &first)?.0,
             (None, false) => 0,
         };
-        lanes.iter().map(|l| at(*l)?.sub(&first)?.as_constant()?.checked_add(base)).collect()
+        // What does not depend on the lane falls out of every difference.
+        let moving = offset.terms_with(&|a| matches!(a, Atom::Thread(_)));
+        let sizes = [extent(&Axis::X), extent(&Axis::Y), extent(&Axis::Z)];
+        let number = |lane: i128| {
+            moving.evaluate(&|a| match a {
+                Atom::Thread(axis) => Some(thread(axis, lane)),
+                Atom::BlockDim(axis) => sizes[*axis as usize],
+                _ => None,
+            })
+        };
+        let difference = |l: i128| match number(l).zip(number(lane)) {
+            Some((value, before)) => value.checked_sub(before),
+            None => at(l)?.sub(&first)?.as_constant(),
+        };
+        lanes.iter().map(|l| difference(*l)?.checked_add(base)).collect()
     }
 }
 

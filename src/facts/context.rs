@@ -5,6 +5,7 @@
 //! rests on those being all.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use super::atom::Atom;
 use super::because::Because;
@@ -83,22 +84,28 @@ pub fn contexts(program: &Program, kernel: FunctionRef, assumptions: &[&Assumpti
     Contexts { general, visible }
 }
 
-/// What holds for every launch: the limits of the hardware, `__launch_bounds__`, and the contract.
-fn base(f: &Function, assumptions: &[&Assumption]) -> Context {
-    let mut c = Context::default();
+/// What the hardware's limits say of every launch.
+static LIMITS: LazyLock<Known> = LazyLock::new(|| {
+    let mut known = Known::default();
     let block = Because::assuming("standing:block-limit");
     let grid = Because::assuming("standing:grid-limit");
     for (axis, threads, blocks) in [(Axis::X, 1024, i128::from(i32::MAX)), (Axis::Y, 1024, 65535), (Axis::Z, 64, 65535)]
     {
-        c.known.bound(Atom::BlockDim(axis), Interval::new(1, threads), block.clone());
-        c.known.bound(Atom::Thread(axis), Interval::new(0, threads - 1), block.clone());
-        c.known.bound(Atom::GridDim(axis), Interval::new(1, blocks), grid.clone());
-        c.known.bound(Atom::Block(axis), Interval::new(0, blocks - 1), grid.clone());
+        known.bound(Atom::BlockDim(axis), Interval::new(1, threads), block.clone());
+        known.bound(Atom::Thread(axis), Interval::new(0, threads - 1), block.clone());
+        known.bound(Atom::GridDim(axis), Interval::new(1, blocks), grid.clone());
+        known.bound(Atom::Block(axis), Interval::new(0, blocks - 1), grid.clone());
         for (inner, outer) in [(Atom::Thread(axis), Atom::BlockDim(axis)), (Atom::Block(axis), Atom::GridDim(axis))] {
             let room = Poly::atom(outer).sub(&Poly::atom(inner)).and_then(|p| p.offset(-1));
-            room.into_iter().for_each(|p| c.known.assume_nonneg(p, Because::nothing()));
+            room.into_iter().for_each(|p| known.assume_nonneg(p, Because::nothing()));
         }
     }
+    known
+});
+
+/// What holds for every launch: the limits of the hardware, `__launch_bounds__`, and the contract.
+fn base(f: &Function, assumptions: &[&Assumption]) -> Context {
+    let mut c = Context { known: LIMITS.clone(), ..Context::default() };
     if let Some((text, span)) = &f.bounds.max_threads
         && let Ok(max) = text.trim().parse::<i128>()
     {
@@ -197,7 +204,7 @@ pub fn all_launches_visible(program: &Program, kernel: FunctionRef, macros: &[Ma
     let named = names.is_mentioned(&f.name);
     // A template argument list blocks the name from being an expression of its own: `&k<4>` is opaque text.
     let odd = names.flawed;
-    let in_macro = macros.iter().any(|m| m.any_mentions(&f.name));
+    let in_macro = names.stands_in_macro(macros, &f.name);
     !named && !odd && !in_macro && unit.problems.is_empty()
 }
 

@@ -189,7 +189,7 @@ impl Facts<'_> {
         let own = self.macros.names().is_none_or(|n| n.has_function(last));
         own || name.contains("::")
             || name.contains('.')
-            || super::library::PURE.contains(&last)
+            || super::library::is_pure(last)
             || super::library::READS.contains(&last)
             || last.starts_with("__")
             || last.starts_with("atomic")
@@ -198,6 +198,10 @@ impl Facts<'_> {
     /// Where the tile is used otherwise than by a full subscript.
     pub fn other_use(&self, tile: TileId) -> Result<Option<Span>, Missing> {
         self.usable()?;
+        self.notes.other_use(tile, || self.find_other_use(tile))
+    }
+
+    fn find_other_use(&self, tile: TileId) -> Result<Option<Span>, Missing> {
         let f = self.function;
         let t = f.tiles.get(tile.0 as usize).ok_or_else(|| Missing::new("no such tile"))?;
         let name = &f.var(t.var).name;

@@ -40,12 +40,12 @@ impl Known {
             // is named after the atom and cannot be confused with another.
             let fresh = Poly::atom(Atom::fun("part", vec![Poly::atom(atom.clone()), Poly::constant(modulus)]));
             let value = fresh.scale(modulus)?.offset(residue)?;
-            reduced = substitute_factor(&reduced, &atom, &value)?;
+            reduced = reduced.substitute_factor(&atom, &value)?;
             because.join(&why);
         }
         // Then congruences of whole expressions.
         for step in 0..8 {
-            let rest = reduce(&reduced, divisor)?;
+            let rest = reduced.reduced(divisor);
             if let Some(c) = rest.as_constant() {
                 return Some((c.rem_euclid(divisor), because));
             }
@@ -56,7 +56,7 @@ impl Known {
                     continue;
                 }
                 if let Some(next) = cancel(&reduced, known, divisor) {
-                    reduced = reduce(&next, divisor)?;
+                    reduced = next.reduced(divisor);
                     because.join(&known.because);
                 }
             }
@@ -77,7 +77,7 @@ impl Known {
             let inner = |a: &Atom| a.args_of("wrap.u32")?.first().cloned();
             let wrapped = current.factors().into_iter().find_map(|a| inner(&a).map(|inner| (a, inner)));
             let Some((atom, inner)) = wrapped else { break };
-            current = substitute_factor(&current, &atom, &inner)?;
+            current = current.substitute_factor(&atom, &inner)?;
         }
         Some(current)
     }
@@ -100,27 +100,6 @@ impl Known {
         }
         best
     }
-}
-
-/// Replaces `atom` where it is a factor, leaving quotients and functions that contain it alone.
-fn substitute_factor(poly: &Poly, atom: &Atom, value: &Poly) -> Option<Poly> {
-    poly.map_atoms(&|a| match a {
-        a if a == atom => Some(value.clone()),
-        other => Some(Poly::atom(other.clone())),
-    })
-}
-
-/// Drops whole multiples of `divisor`.
-fn reduce(poly: &Poly, divisor: i128) -> Option<Poly> {
-    let mut rest = Poly::zero();
-    for (m, c) in poly.terms() {
-        let mut term = Poly::constant(c.rem_euclid(divisor));
-        for a in m {
-            term = term.mul(&Poly::atom(a.clone()))?;
-        }
-        rest = rest.add(&term)?;
-    }
-    Some(rest)
 }
 
 /// Takes a multiple of a known congruence away so that one product vanishes modulo `divisor`.

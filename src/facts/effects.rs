@@ -1,9 +1,8 @@
 //! What a piece of code may write: variables by name, memory, and what calls do.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::PoisonError;
 
-use super::library::{PURE, READS, STANDARD_NAMES};
+use super::library::{PURE, READS, STANDARD_NAMES, is_pure};
 use super::macros::Macros;
 use crate::ir::*;
 use crate::source::Span;
@@ -64,10 +63,18 @@ impl Scope<'_> {
         if receiver.is_some() {
             return CallEffect::Unknown;
         }
+        let remembered = self.macros.effects().of_name(name).filter(|_| depth == 0);
+        if let Some(effect) = remembered {
+            return effect;
+        }
         let Some(known) = self.macros.functions(self.program, name) else { return CallEffect::Anything };
         if !known.is_empty() {
             let effects = known.iter().map(|g| self.remembered(*g, depth + 1));
-            return effects.max_by_key(|e| rank(*e)).unwrap_or(CallEffect::Anything);
+            let effect = effects.max_by_key(|e| rank(*e)).unwrap_or(CallEffect::Anything);
+            if depth == 0 {
+                self.macros.effects().remember_name(name, effect);
+            }
+            return effect;
         }
         if f.atomics.iter().any(|a| a.expr == id) || name.starts_with("atomic") {
             return CallEffect::Atomic;
@@ -75,7 +82,7 @@ impl Scope<'_> {
         if matches!(name, "__threadfence" | "__threadfence_block" | "__threadfence_system") {
             return CallEffect::Fence;
         }
-        if PURE.contains(&name) {
+        if is_pure(name) {
             return CallEffect::Pure;
         }
         if READS.contains(&name) {
@@ -87,13 +94,8 @@ impl Scope<'_> {
 
     /// [`Scope::summary`], computed once for all calls from this unit.
     fn remembered(&self, at: FunctionRef, depth: u32) -> CallEffect {
-        let known = || self.macros.effects().lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(effect) = known().get(&(at, depth)).copied() {
-            return effect;
-        }
-        let effect = self.summary(self.program.function(at), depth);
-        known().insert((at, depth), effect);
-        effect
+        let find = || self.summary(self.program.function(at), depth);
+        self.macros.effects().of_function((at, depth), find)
     }
 
     /// The worst that a function of the program may do.
@@ -169,25 +171,25 @@ impl Scope<'_> {
         let mut found = Writes::default();
         let mut exprs = roots.to_vec();
         for b in blocks {
-            self.collect(b, &mut exprs, &mut found, 0);
+            self.collect(&b.stmts, &mut exprs, &mut found, 0);
         }
         for root in exprs {
-            for id in self.function.walk(root) {
+            for id in self.function.under(root) {
                 self.writes_of(id, &mut found);
             }
         }
         found
     }
 
-    fn collect(&self, block: &Block, exprs: &mut Vec<ExprId>, found: &mut Writes, depth: u32) {
+    fn collect(&self, stmts: &[StmtId], exprs: &mut Vec<ExprId>, found: &mut Writes, depth: u32) {
         if depth > 400 {
             found.all = true;
             return;
         }
         let each = |exprs: &mut Vec<ExprId>, found: &mut Writes, list: &[StmtId]| {
-            self.collect(&Block { stmts: list.to_vec() }, exprs, found, depth + 1);
+            self.collect(list, exprs, found, depth + 1);
         };
-        for s in &block.stmts {
+        for s in stmts {
             match &self.function.stmt(*s).kind {
                 StmtKind::Declare { var, init } => {
                     *found.vars.entry(*var).or_default() += 1;
@@ -331,14 +333,14 @@ impl Scope<'_> {
     /// Where an expression in `roots` or `body` may hide a jump out: a macro, or text that is not modelled.
     pub fn may_leave(&self, roots: &[ExprId], body: &Block) -> Option<Span> {
         let mut exprs = roots.to_vec();
-        self.collect(body, &mut exprs, &mut Writes::default(), 0);
+        self.collect(&body.stmts, &mut exprs, &mut Writes::default(), 0);
         let odd = |e: &ExprId| match self.function.kind_of(*e) {
             ExprKind::Call { .. } => self.call_effect(*e) == CallEffect::Anything,
             ExprKind::Name(n) => !self.is_plain_name(n),
             ExprKind::Opaque { .. } => true,
             _ => false,
         };
-        let hit = exprs.into_iter().flat_map(|r| self.function.walk(r)).find(odd)?;
+        let hit = exprs.into_iter().flat_map(|r| self.function.under(r)).find(odd)?;
         Some(self.function.expr(hit).span)
     }
 

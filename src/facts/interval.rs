@@ -63,9 +63,9 @@ impl Interval {
     /// All products of a value of each.
     pub fn product(self, other: Interval) -> Interval {
         if let (Some(a), Some(b), Some(c), Some(d)) = (self.lo, self.hi, other.lo, other.hi) {
-            let corners = [a.checked_mul(c), a.checked_mul(d), b.checked_mul(c), b.checked_mul(d)];
-            let Some(all) = corners.into_iter().collect::<Option<Vec<_>>>() else { return Interval::ALL };
-            return Interval { lo: all.iter().min().copied(), hi: all.iter().max().copied() };
+            let corners = (a.checked_mul(c), a.checked_mul(d), b.checked_mul(c), b.checked_mul(d));
+            let (Some(w), Some(x), Some(y), Some(z)) = corners else { return Interval::ALL };
+            return Interval::new(w.min(x).min(y).min(z), w.max(x).max(y).max(z));
         }
         match (self.lo, other.lo) {
             (Some(a), Some(b)) if a >= 0 && b >= 0 => {

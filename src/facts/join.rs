@@ -1,6 +1,5 @@
 //! Branches: separate paths, and where they meet.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::because::Because;
@@ -112,20 +111,21 @@ impl<'a> Walker<'a> {
                     self.env = first.env.clone();
                     return;
                 }
-                let vars: BTreeSet<VarId> = live.iter().flat_map(|e| e.env.vars()).collect();
                 let mut env = Env::default();
-                for v in vars {
-                    let values: Vec<Option<&Value>> = live.iter().map(|e| e.env.get(&v)).collect();
-                    let Some(Some(value)) = values.first() else { continue };
-                    if rest.iter().all(|e| e.env.get(&v).is_some_and(|o| same(value, o))) {
-                        let mut value = (*value).clone();
+                for v in first.env.vars() {
+                    let Some(value) = first.env.get(&v) else { continue };
+                    let shared = rest.iter().all(|e| e.env.shares(&first.env, &v));
+                    if shared && same(value, value) {
+                        env.take(&first.env, &v);
+                    } else if rest.iter().all(|e| e.env.get(&v).is_some_and(|o| same(value, o))) {
+                        let mut value = value.clone();
                         for e in rest {
                             if let Some(o) = e.env.get(&v) {
                                 add_because(&mut value, &o.because());
                             }
                         }
                         env.insert(v, value);
-                    } else if values.iter().all(Option::is_some) {
+                    } else if rest.iter().all(|e| e.env.contains_key(&v)) {
                         let joined = self.join_values(v, &live, uniform);
                         env.insert(v, joined);
                     }

@@ -1,5 +1,10 @@
 //! Functions of CUDA and the C library that are known.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use crate::source::tokens::WordState;
+
 /// Functions of their arguments: no memory is written, nothing is waited for.
 #[rustfmt::skip]
 pub const PURE: &[&str] = &[
@@ -21,6 +26,12 @@ pub const PURE: &[&str] = &[
     "__ballot_sync", "__any_sync", "__all_sync", "__activemask", "__match_any_sync", "__reduce_add_sync",
     "__reduce_max_sync", "__reduce_min_sync", "__assume", "clock", "clock64", "sizeof", "dim3",
 ];
+
+/// Whether the name is in [`PURE`].
+pub fn is_pure(name: &str) -> bool {
+    static NAMES: LazyLock<HashSet<&str, WordState>> = LazyLock::new(|| PURE.iter().copied().collect());
+    NAMES.contains(name)
+}
 
 /// Pure functions whose value may differ between threads though their arguments do not.
 pub const VARYING: &[&str] = &["__activemask", "clock", "clock64", "__match_any_sync"];

@@ -230,6 +230,11 @@ impl Macros {
         own(name) || self.mentions(name).iter().any(|n| own(n))
     }
 
+    /// The words that stand in bodies of the file's macros.
+    pub(super) fn words(&self) -> impl Iterator<Item = &String> {
+        self.bodies.values().flatten()
+    }
+
     /// Whether any macro of the file may expand to something with this name in it.
     pub fn any_mentions(&self, name: &str) -> bool {
         self.bodies.values().any(|words| words.contains(name))

@@ -4,32 +4,36 @@
 //! would look at: a header sees whatever the files that include it see, and an include that no path resolves stands for
 //! every file of its name. Where nothing there defines the name, every unit of the program counts.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::effects::CallEffect;
+use super::macros::Macros;
 use super::state::LaunchState;
 use crate::ir::{query, *};
+use crate::source::tokens::WordState;
 use crate::source::{FileId, Sources};
 
 /// Where each name of a program stands.
 #[derive(Debug, Default)]
 pub struct Names {
-    functions: BTreeMap<String, Vec<FunctionRef>>,
+    functions: HashMap<String, Vec<FunctionRef>, WordState>,
     /// Per unit, the units that it can see, itself among them.
     sight: Vec<BTreeSet<u32>>,
-    values: BTreeSet<String>,
-    aliases: BTreeSet<String>,
-    launches: BTreeMap<String, Vec<LaunchRef>>,
+    values: HashSet<String, WordState>,
+    aliases: HashSet<String, WordState>,
+    launches: HashMap<String, Vec<LaunchRef>, WordState>,
     /// Explicit instantiations by the last part of the template's name: unit, and position there.
-    instantiations: BTreeMap<String, Vec<(u32, u32)>>,
+    instantiations: HashMap<String, Vec<(u32, u32)>, WordState>,
     /// Last parts of all names that stand in expressions, launches apart.
-    mentioned: BTreeSet<String>,
+    mentioned: HashSet<String, WordState>,
     /// Whether any function has a part that could not be read.
     pub flawed: bool,
     /// Which parameters of which functions can be written through.
     pub signatures: query::Signatures,
     hosts: Mutex<BTreeMap<FunctionRef, Arc<HostWalk>>>,
+    /// The words in bodies of macros of the whole program; found at the first question.
+    macro_words: OnceLock<HashSet<String, WordState>>,
 }
 
 /// What the walk over a function that launches gave.
@@ -39,8 +43,36 @@ pub struct HostWalk {
     pub launches: BTreeMap<u32, LaunchState>,
 }
 
-/// Effects of functions as calls from one unit see them, by the depth of the call.
-pub type Effects = Mutex<BTreeMap<(FunctionRef, u32), CallEffect>>;
+/// Effects of calls as one unit sees them.
+#[derive(Debug, Default)]
+pub struct Effects {
+    /// By function and the depth of the call.
+    functions: Mutex<BTreeMap<(FunctionRef, u32), CallEffect>>,
+    /// Of what a name may mean that functions of the program have, for calls that stand in the function asked about.
+    names: Mutex<HashMap<String, CallEffect, WordState>>,
+}
+
+impl Effects {
+    /// The effect of a function at a depth, found at the first question.
+    pub fn of_function(&self, at: (FunctionRef, u32), find: impl FnOnce() -> CallEffect) -> CallEffect {
+        let known = || self.functions.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = known().get(&at).copied();
+        found.unwrap_or_else(|| {
+            let effect = find();
+            known().insert(at, effect);
+            effect
+        })
+    }
+
+    /// The effect that a call of `name` is remembered to have.
+    pub fn of_name(&self, name: &str) -> Option<CallEffect> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner).get(name).copied()
+    }
+
+    pub fn remember_name(&self, name: &str, effect: CallEffect) {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), effect);
+    }
+}
 
 impl Names {
     pub fn of(program: &Program, sources: &Sources) -> Names {
@@ -130,6 +162,11 @@ impl Names {
     /// Whether the name stands in an expression that is no launch of it.
     pub fn is_mentioned(&self, name: &str) -> bool {
         self.mentioned.contains(name)
+    }
+
+    /// Whether `name` stands in the body of any macro of the program, whose macros these are.
+    pub fn stands_in_macro(&self, macros: &[Macros], name: &str) -> bool {
+        self.macro_words.get_or_init(|| macros.iter().flat_map(Macros::words).cloned().collect()).contains(name)
     }
 
     /// The walk over a host function, made at the first question.

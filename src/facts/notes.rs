@@ -3,8 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
+use super::because::Because;
 use super::effects::{Root, Scope, Writes, root};
+use super::questions::Missing;
 use crate::ir::*;
+use crate::source::Span;
 
 #[derive(Debug, Default)]
 pub(super) struct Notes {
@@ -16,8 +19,17 @@ pub(super) struct Notes {
     /// What each loop may write, its header included; made when the loop is first walked.
     loops: Vec<OnceLock<Writes>>,
     body: OnceLock<Writes>,
+    /// What the statement of each loop may write by what the program says of the functions that it calls.
+    written: Vec<OnceLock<BTreeSet<VarId>>>,
     parents: OnceLock<Vec<Vec<ExprId>>>,
+    /// By variable, the remark that it changes.
+    changes: Vec<OnceLock<Because>>,
+    /// By tile, where it is used otherwise than by a full subscript.
+    other_uses: Vec<OnceLock<OtherUse>>,
 }
+
+/// Where a tile is used otherwise than by a full subscript, if anywhere.
+pub(super) type OtherUse = Result<Option<Span>, Missing>;
 
 impl Notes {
     pub(super) fn of(scope: &Scope) -> Notes {
@@ -28,13 +40,37 @@ impl Notes {
             by_access: f.accesses.iter().zip(0..).map(|(a, i)| (a.expr, AccessId(i))).collect(),
             loops: f.loops.iter().map(|_| OnceLock::new()).collect(),
             body: OnceLock::new(),
+            written: f.loops.iter().map(|_| OnceLock::new()).collect(),
             parents: OnceLock::new(),
+            changes: f.vars.iter().map(|_| OnceLock::new()).collect(),
+            other_uses: f.tiles.iter().map(|_| OnceLock::new()).collect(),
         }
     }
 
     /// What the loop `id` may write; `find` says so where nobody asked before.
     pub(super) fn writes_of_loop(&self, id: LoopId, find: impl FnOnce() -> Writes) -> Writes {
         match self.loops.get(id.0 as usize) {
+            Some(known) => known.get_or_init(find).clone(),
+            None => find(),
+        }
+    }
+
+    /// The variables that the loop `id` of `f` may write, where functions have these signatures.
+    pub(super) fn written_in(&self, f: &Function, id: LoopId, known: &query::Signatures) -> Option<&BTreeSet<VarId>> {
+        let written = self.written.get(id.0 as usize)?;
+        Some(written.get_or_init(|| query::vars_written(f, f.loops[id.0 as usize].stmt, known)))
+    }
+
+    /// That a variable of `f` changes.
+    pub(super) fn changes(&self, f: &Function, v: VarId) -> Because {
+        let decl = f.var(v);
+        let remark = || Because::at(decl.name_span, format!("`{}` changes", decl.name));
+        self.changes.get(v.0 as usize).map_or_else(remark, |known| known.get_or_init(remark).clone())
+    }
+
+    /// Where the tile is used otherwise than by a full subscript; `find` says so where nobody asked before.
+    pub(super) fn other_use(&self, tile: TileId, find: impl FnOnce() -> OtherUse) -> OtherUse {
+        match self.other_uses.get(tile.0 as usize) {
             Some(known) => known.get_or_init(find).clone(),
             None => find(),
         }

@@ -219,7 +219,7 @@ impl Poly {
     }
 
     pub fn has_quotient_factor(&self) -> bool {
-        self.quotient_factors().next().is_some()
+        self.terms.iter().flat_map(|(m, _)| m).any(|a| matches!(a, Atom::Div(_)))
     }
 
     /// Every atom at any depth.
@@ -239,6 +239,49 @@ impl Poly {
                 }
             }
         }
+    }
+
+    /// The terms in which an atom that `test` holds for stands, at any depth.
+    pub fn terms_with(&self, test: &impl Fn(&Atom) -> bool) -> Poly {
+        let with = |a: &Atom| {
+            test(a)
+                || match a {
+                    Atom::Div(q) => q.inner.any_atom(test),
+                    Atom::Fun(call) => call.args.iter().any(|p| p.any_atom(test)),
+                    _ => false,
+                }
+        };
+        Poly::from_sorted(self.terms.iter().filter(|(m, _)| m.iter().any(with)).cloned().collect())
+    }
+
+    /// The number that the polynomial is where `value` gives one for every atom but quotients and functions.
+    pub fn evaluate(&self, value: &dyn Fn(&Atom) -> Option<i128>) -> Option<i128> {
+        let of = |a: &Atom| match (value(a), a) {
+            (Some(v), _) => Some(v),
+            (None, Atom::Div(q)) => q.inner.evaluate(value)?.checked_div_euclid(q.divisor),
+            (None, Atom::Fun(call)) => {
+                let args = call.args.iter().map(|p| p.evaluate(value).map(Poly::constant)).collect::<Option<_>>()?;
+                function(&call.name, args)?.as_constant()
+            }
+            _ => None,
+        };
+        self.terms.iter().try_fold(0i128, |sum, (m, c)| {
+            let product = m.iter().try_fold(*c, |product, a| product.checked_mul(of(a)?))?;
+            sum.checked_add(product)
+        })
+    }
+
+    /// The marks of all atoms at any depth.
+    pub(super) fn marks(&self) -> u64 {
+        let of = |a: &Atom| {
+            a.mark()
+                | match a {
+                    Atom::Div(q) => q.inner.marks(),
+                    Atom::Fun(call) => call.args.iter().fold(0, |all, p| all | p.marks()),
+                    _ => 0,
+                }
+        };
+        self.terms.iter().flat_map(|(m, _)| m).fold(0, |all, a| all | of(a))
     }
 
     /// Whether `test` holds for every atom at any depth.
@@ -286,13 +329,38 @@ impl Poly {
 
     /// Replaces `atom` everywhere, also inside quotients and functions.
     pub fn substitute(&self, atom: &Atom, value: &Poly) -> Option<Poly> {
-        self.map_atoms(&|a| (a == atom).then(|| value.clone()))
+        let with = |m: &Product| m.iter().any(|a| a.mentions(atom));
+        self.map_atoms_of(&with, &|a| (a == atom).then(|| value.clone()))
+    }
+
+    /// Replaces `atom` where it is a factor, leaving quotients and functions that contain it alone.
+    pub fn substitute_factor(&self, atom: &Atom, value: &Poly) -> Option<Poly> {
+        let with = |m: &Product| m.contains(atom);
+        self.map_atoms_of(&with, &|a| Some(if a == atom { value.clone() } else { Poly::atom(a.clone()) }))
+    }
+
+    /// The terms whose coefficient `divisor` does not divide, with what it leaves of each.
+    pub fn reduced(&self, divisor: i128) -> Poly {
+        let left = self.terms.iter().map(|(m, c)| (m, c.rem_euclid(divisor)));
+        Poly::from_sorted(left.filter(|(_, c)| *c != 0).map(|(m, c)| (m.clone(), c)).collect())
     }
 
     /// Rebuilds the polynomial with `map(atom)` in place of each atom for which it gives something.
     pub fn map_atoms(&self, map: &dyn Fn(&Atom) -> Option<Poly>) -> Option<Poly> {
-        let mut sum = Poly::zero();
-        for (m, c) in self.terms.iter() {
+        self.map_atoms_of(&|_| true, map)
+    }
+
+    /// The same for the terms of which `touched` is true; the others stay.
+    fn map_atoms_of(
+        &self,
+        touched: &dyn Fn(&Product) -> bool,
+        map: &dyn Fn(&Atom) -> Option<Poly>,
+    ) -> Option<Poly> {
+        if !self.terms.iter().any(|(m, _)| touched(m)) {
+            return Some(self.clone());
+        }
+        let mut sum = Poly::from_sorted(self.terms.iter().filter(|(m, _)| !touched(m)).cloned().collect());
+        for (m, c) in self.terms.iter().filter(|(m, _)| touched(m)) {
             let mut product = Poly::constant(*c);
             for a in m {
                 let factor = match (map(a), a) {

@@ -76,6 +76,13 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// The variables that the loop may write, calls by reference included.
+    pub fn written_in(&self, id: LoopId) -> Result<&std::collections::BTreeSet<VarId>, Missing> {
+        let names = self.macros.names().ok_or_else(|| Missing::new("the file was read by itself"))?;
+        let written = self.notes.written_in(self.function, id, &names.signatures);
+        written.ok_or_else(|| Missing::new("no such loop"))
+    }
+
     pub fn loop_state(&self, id: LoopId) -> Result<&LoopState, Missing> {
         self.usable()?;
         self.walked.loops.get(&id).ok_or_else(|| {

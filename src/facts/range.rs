@@ -27,6 +27,8 @@ pub struct Congruence {
 pub struct Known {
     pub(super) bounds: Arc<BTreeMap<Atom, (Interval, Because)>>,
     pub(super) nonneg: Arc<Vec<(Poly, Because)>>,
+    /// For each of them, whether its atoms were bounded anew since it was last found to tell nothing.
+    news: Arc<Vec<News>>,
     pub(super) congruent: Arc<Vec<Congruence>>,
     pub(super) equal: Arc<Vec<(Poly, Because)>>,
     pub(super) nonzero: Arc<Vec<(Poly, Because)>>,
@@ -41,6 +43,15 @@ pub enum Stated {
     /// At least one of them holds.
     OneOf(Vec<Formula>),
     Leaves(Congruence),
+}
+
+/// Sets of atoms by their marks ([`Atom::mark`]): too large at worst, since several atoms have one mark.
+#[derive(Clone, Copy, Debug)]
+struct News {
+    /// The atoms of an inequality, at any depth.
+    atoms: u64,
+    /// The atoms bounded anew.
+    bounded: u64,
 }
 
 const MAX_CONSTRAINTS: usize = 200;
@@ -76,6 +87,8 @@ impl Known {
         if met == before {
             return;
         }
+        let mark = atom.mark();
+        Arc::make_mut(&mut self.news).iter_mut().for_each(|n| n.bounded |= mark);
         let entry = Arc::make_mut(&mut self.bounds).entry(atom).or_insert((before, Because::nothing()));
         entry.0 = met;
         entry.1.join(&because);
@@ -86,15 +99,29 @@ impl Known {
         if self.nonneg.len() >= MAX_CONSTRAINTS || poly.as_constant().is_some() {
             return;
         }
+        Arc::make_mut(&mut self.news).push(News { atoms: poly.marks(), bounded: u64::MAX });
         Arc::make_mut(&mut self.nonneg).push((poly, because));
         // Two rounds over all constraints carry a bound through a short chain.
         let constraints = self.nonneg.clone();
         for _ in 0..2 {
-            let changed = constraints.iter().fold(false, |changed, (p, b)| self.narrow(p, b) || changed);
+            let told = |changed, (i, (p, b)): (usize, &(Poly, Because))| self.narrow_anew(i, p, b) || changed;
+            let changed = constraints.iter().enumerate().fold(false, told);
             if !changed {
                 break;
             }
         }
+    }
+
+    /// [`Known::narrow`] for the inequality at `index`, where it can tell more than the last time: what it says depends on
+    /// the bounds of its atoms alone.
+    fn narrow_anew(&mut self, index: usize, poly: &Poly, because: &Because) -> bool {
+        if let Some(news) = Arc::make_mut(&mut self.news).get_mut(index) {
+            if news.atoms & news.bounded == 0 {
+                return false;
+            }
+            news.bounded = 0;
+        }
+        self.narrow(poly, because)
     }
 
     /// Bounds each atom of `poly >= 0` by the ranges of the others; whether that told something.

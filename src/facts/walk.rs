@@ -194,7 +194,7 @@ impl<'a> Walker<'a> {
     /// Forgets the value of `var`.
     pub(super) fn havoc(&mut self, var: VarId, uniform: bool) {
         let decl = self.f.var(var);
-        let because = Because::at(decl.name_span, format!("`{}` changes", decl.name));
+        let because = self.notes.changes(self.f, var);
         let value = match scalar_of(&decl.ty).or_else(|| self.scalar_in_env(var)) {
             Some(Scalar::Bool) => Value::Truth(Truth { formula: Formula::Unknown, uniform, because }),
             Some(s) if s.is_integer() => {

@@ -2,12 +2,13 @@
 
 use super::*;
 use crate::source::Span;
-use std::collections::{BTreeMap, BTreeSet};
+use crate::source::tokens::WordState;
+use std::collections::{BTreeSet, HashMap};
 
 /// What is known of functions by name: which parameters are references that can be written through.
 #[derive(Clone, Debug, Default)]
 pub struct Signatures {
-    writable: BTreeMap<String, Vec<bool>>,
+    writable: HashMap<String, Vec<bool>, WordState>,
 }
 
 impl Signatures {
@@ -20,7 +21,10 @@ impl Signatures {
                 Type::Auto => true,
                 _ => false,
             });
-            let known = self.writable.entry(f.name.clone()).or_default();
+            if !self.writable.contains_key(&f.name) {
+                self.writable.insert(f.name.clone(), vec![]);
+            }
+            let Some(known) = self.writable.get_mut(&f.name) else { continue };
             for (i, flag) in flags.enumerate() {
                 match known.get_mut(i) {
                     Some(k) => *k |= flag,

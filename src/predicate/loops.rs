@@ -4,7 +4,7 @@ use super::control;
 use super::memory::{ACCESS, LOOP, settle};
 use super::value::{Answer, Value};
 use super::{Guard, Predicate, Query};
-use crate::facts::{Because, Missing};
+use crate::facts::Because;
 use crate::ir::*;
 use crate::skill::vocabulary::{Signature, ValueType};
 use crate::source::Span;
@@ -44,10 +44,10 @@ fn same_place_throughout(q: &Query) -> Answer {
     settle(q.access(0).and_then(|id| {
         q.facts.usable()?;
         let f = q.facts.function;
-        let k = &f.loops[q.lp(1)?.0 as usize];
+        let at = q.lp(1)?;
+        let k = &f.loops[at.0 as usize];
         let access = &f.accesses[id.0 as usize];
-        let names = q.facts.macros.names().ok_or_else(|| Missing::new("the file was read by itself"))?;
-        let written = query::vars_written(f, k.stmt, &names.signatures);
+        let written = q.facts.written_in(at)?;
         let inside = f.stmt(k.stmt).span;
         let counter = k.induction.map(|i| i.var);
         for e in f.walk(access.expr) {

@@ -1,11 +1,15 @@
 //! Where an `#include` leads.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// Resolves includes as a compiler would, and last against the project's root.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Resolver {
     dirs: Vec<PathBuf>,
+    /// What names lead to in `dirs`, asked once: most files include the same.
+    known: Mutex<HashMap<String, Option<PathBuf>>>,
 }
 
 impl Resolver {
@@ -16,15 +20,29 @@ impl Resolver {
                 dirs.push(extra);
             }
         }
-        Resolver { dirs }
+        Resolver { dirs, known: Mutex::default() }
     }
 
     /// The file that `name` names in `from`; quoted names are looked for beside `from` first.
     pub fn resolve(&self, from: &Path, name: &str, angled: bool) -> Option<PathBuf> {
         let beside = from.parent().filter(|_| !angled);
-        let mut places = beside.into_iter().chain(self.dirs.iter().map(PathBuf::as_path));
-        places.find_map(|dir| Some(tidy(&dir.join(name))).filter(|p| p.is_file()))
+        beside.and_then(|dir| file(dir, name)).or_else(|| self.in_dirs(name))
     }
+
+    fn in_dirs(&self, name: &str) -> Option<PathBuf> {
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = known().get(name).cloned();
+        found.unwrap_or_else(|| {
+            let target = self.dirs.iter().find_map(|dir| file(dir, name));
+            known().insert(name.to_owned(), target.clone());
+            target
+        })
+    }
+}
+
+/// The file of that name in a folder.
+fn file(dir: &Path, name: &str) -> Option<PathBuf> {
+    Some(tidy(&dir.join(name))).filter(|p| p.is_file())
 }
 
 /// Removes `.` and resolves `..` by name, so that one file is shown by one path.

@@ -7,7 +7,7 @@ mod discover;
 mod headers;
 mod include;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
@@ -81,7 +81,8 @@ pub fn load(paths: &[PathBuf], options: &Options) -> Project {
     project.root = options.root.clone().unwrap_or_else(|| find_root(paths.first().map_or(Path::new("."), |p| p)));
     let resolver = Resolver::new(&options.include_dirs, &project.root);
     let mut texts: Vec<Read> = vec![];
-    let mut seen: BTreeSet<PathBuf> = named.iter().map(|p| identity(p)).collect();
+    let mut identities = Identities::default();
+    let mut seen: BTreeSet<PathBuf> = named.iter().map(|p| identities.of(p)).collect();
     let mut wave: Vec<PathBuf> = named;
     let mut role = Role::Named;
     while !wave.is_empty() {
@@ -91,7 +92,7 @@ pub fn load(paths: &[PathBuf], options: &Options) -> Project {
         for result in read {
             match result {
                 Ok(file) => {
-                    next.extend(file.found.iter().filter(|p| seen.insert(identity(p))).cloned());
+                    next.extend(file.found.iter().filter(|p| seen.insert(identities.of(p))).cloned());
                     texts.push(file);
                 }
                 Err(problem) => project.problems.push(problem),
@@ -108,6 +109,28 @@ pub fn load(paths: &[PathBuf], options: &Options) -> Project {
 /// One path for one file, whatever way it was named.
 fn identity(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
+}
+
+/// [`identity`] of many files: each folder is resolved once.
+#[derive(Default)]
+struct Identities {
+    folders: HashMap<PathBuf, Option<PathBuf>>,
+}
+
+impl Identities {
+    fn of(&mut self, path: &Path) -> PathBuf {
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return identity(path) };
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        // A link stands for another file.
+        if std::fs::symlink_metadata(path).is_ok_and(|m| m.is_symlink()) {
+            return identity(path);
+        }
+        if !self.folders.contains_key(folder) {
+            self.folders.insert(folder.to_path_buf(), folder.canonicalize().ok());
+        }
+        let resolved = self.folders.get(folder).cloned().flatten();
+        resolved.map_or_else(|| identity(path), |folder| folder.join(name))
+    }
 }
 
 struct Read {

@@ -20,7 +20,7 @@ pub fn text(input: Input, skill: &Skill, passes: &Passes) -> Result<String, Stop
     let macros = macros_of(input.program, input.sources);
     let mut stopped = Stop::NoRule;
     for at in survey::functions(input.program) {
-        if !matching::possible(skill, input.program.function(at)) {
+        if !matching::possible(skill, input.program, at) {
             continue;
         }
         let assumptions = input.assumptions.of(&input.program.function(at).name);

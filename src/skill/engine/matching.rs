@@ -14,27 +14,67 @@ use crate::skill::vocabulary::Surface;
 /// Bindings found before the number of candidates of one skill in one function is cut; the rest is reported.
 pub const MAX_CANDIDATES: usize = 2_000;
 
-/// Whether the function has any surface of the first binding's kind: a cheap look before facts are computed.
-pub fn possible(skill: &Skill, f: &Function) -> bool {
-    let Some(first) = skill.bindings.first() else { return false };
-    match first.surface.node {
+/// Whether the function has places for every binding, nested as the skill says: a cheap look before facts are computed,
+/// which alone can tell of the places that a `where` asks about.
+pub fn possible(skill: &Skill, program: &Program, at: FunctionRef) -> bool {
+    let f = program.function(at);
+    let first = skill.bindings.first();
+    first.is_some_and(|b| has_surface(b, f)) && nests(skill, program, f, at, &BTreeMap::new())
+}
+
+/// Whether there is any surface of the binding's kind, told without a list of them.
+fn has_surface(binding: &Binding, f: &Function) -> bool {
+    match binding.surface.node {
         Surface::Access | Surface::Load | Surface::Store => !f.accesses.is_empty(),
         Surface::Shared => !f.tiles.is_empty(),
         Surface::Loop => !f.loops.is_empty(),
         Surface::Barrier => !f.barriers.is_empty(),
-        Surface::Reduction if first.arguments.iter().any(|a| a.node == "shared") => {
+        Surface::Reduction if binding.arguments.iter().any(|a| a.node == "shared") => {
             f.reductions.iter().any(|r| matches!(r.kind, ReductionKind::SharedTree { .. }))
         }
         Surface::Reduction => !f.reductions.is_empty(),
         Surface::Call => f.exprs.iter().any(|e| match &e.kind {
             ExprKind::Call { callee, .. } => {
                 let name = callee.strip_prefix("::").unwrap_or(callee);
-                first.arguments.iter().any(|a| a.node == name)
+                binding.arguments.iter().any(|a| a.node == name)
             }
             _ => false,
         }),
         _ => true,
     }
+}
+
+/// Whether places for the bindings after `bound` can be found, whatever their conditions say.
+fn nests(
+    skill: &Skill,
+    program: &Program,
+    f: &Function,
+    at: FunctionRef,
+    bound: &BTreeMap<String, Bound>,
+) -> bool {
+    let Some(binding) = skill.bindings.get(bound.len()) else { return true };
+    let mut places = places_within(binding, program, f, at, bound);
+    if bound.len() + 1 == skill.bindings.len() {
+        return places.next().is_some();
+    }
+    places.any(|anchor| {
+        let mut next = bound.clone();
+        next.insert(binding.name.node.clone(), Bound::One(anchor));
+        nests(skill, program, f, at, &next)
+    })
+}
+
+/// The places of a binding, inside the one that it names.
+fn places_within(
+    binding: &Binding,
+    program: &Program,
+    f: &Function,
+    at: FunctionRef,
+    bound: &BTreeMap<String, Bound>,
+) -> impl Iterator<Item = Anchor> {
+    let within = binding.within.as_ref().and_then(|w| bound.get(&w.node)).and_then(|b| b.anchors().first()).copied();
+    let inside = move |anchor: &Anchor| within.is_none_or(|outer| is_within(f, *anchor, outer));
+    places(binding, program, f, at).into_iter().filter(inside)
 }
 
 /// All candidates in the order of the text. The second value is false when the limit cut the list.
@@ -70,11 +110,7 @@ fn extend(
         }
         return;
     };
-    let within = binding.within.as_ref().and_then(|w| bound.get(&w.node)).and_then(|b| b.anchors().first()).copied();
-    let mut places: Vec<Anchor> = places(binding, program, f, at)
-        .into_iter()
-        .filter(|anchor| within.is_none_or(|outer| is_within(f, *anchor, outer)))
-        .collect();
+    let mut places: Vec<Anchor> = places_within(binding, program, f, at, bound).collect();
     places.sort_by_key(|a| (a.span, a.place));
     let passes = |anchor: &Anchor| filter(skill, binding, eval, bound, *anchor);
     if binding.each {

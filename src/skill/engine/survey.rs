@@ -160,7 +160,7 @@ impl<'a> Lazy<'a> {
 
 /// All candidates of one skill in one function.
 pub fn judge_all<'a>(input: Input<'a>, skill: &'a Skill, at: FunctionRef, analysis: &Lazy) -> Vec<Candidate<'a>> {
-    if !in_scope(skill, input.platform) || !matching::possible(skill, input.program.function(at)) {
+    if !in_scope(skill, input.platform) || !matching::possible(skill, input.program, at) {
         return vec![];
     }
     let macros = analysis.macros;
