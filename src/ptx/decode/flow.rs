@@ -57,8 +57,8 @@ pub(crate) fn flow(program: &Program, i: &Inst) -> Flow {
     };
     match i.op {
         Mov32 | Add32 | Sub32 | Mul32 | Mad32 | MulHiU32 | MulHiS32 | MinU32 | MinS32 | MaxU32 | MaxS32 | And32
-        | Or32 | Xor32 | Not32 | Neg32 | Shl32 | ShrU32 | ShrS32 | Lop3 | AddF32 | SubF32 | MulF32 | FmaF32 | DivF32
-        | SqrtF32 | RcpF32 | MaxF32 | MinF32 | NegF32 | AbsF32 | F32ToS32 | S32ToF32 | U32ToF32 | F16ToF32
+        | Or32 | Xor32 | Not32 | Neg32 | Shl32 | ShrU32 | ShrS32 | Lop3 | AddF32 | SubF32 | MulF32 | FmaF32
+        | DivF32 | SqrtF32 | RcpF32 | MaxF32 | MinF32 | NegF32 | AbsF32 | F32ToS32 | S32ToF32 | U32ToF32 | F16ToF32
         | F32ToF16 | Ex2 | Pack32 => same(words, Place::Word(i.d)),
         Mov64 | Add64 | Sub64 | Mul64 | Mad64 | And64 | Or64 | Xor64 | Not64 | Neg64 | AddF64 | SubF64 | MulF64
         | FmaF64 | DivF64 | NegF64 => same(wides, Place::Wide(i.d)),
@@ -68,7 +68,9 @@ pub(crate) fn flow(program: &Program, i: &Inst) -> Flow {
         Shl64 | ShrU64 | ShrS64 => same([wides[0], words[1], words[1]], Place::Wide(i.d)),
         ZeroExtend | SignExtend | F32ToF64 | Pack64 => same(words, Place::Wide(i.d)),
         Truncate | F64ToF32 => same(wides, Place::Word(i.d)),
-        SetpU32 | SetpS32 | SetpF32 | SetpU64 | SetpS64 | SetpF64 | SetpOther | SetpHalf2 => compare(program, i, &mut of),
+        SetpU32 | SetpS32 | SetpF32 | SetpU64 | SetpS64 | SetpF64 | SetpOther | SetpHalf2 => {
+            compare(program, i, &mut of)
+        }
         MovPred | NotPred | AndPred | OrPred | XorPred => {
             of.reads.extend([predicate(i.a), predicate(i.b)]);
             of.writes.push(Place::Predicate(i.d));

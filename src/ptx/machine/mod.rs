@@ -8,6 +8,7 @@ mod exec;
 mod findings;
 mod launch;
 mod memory;
+mod permutation;
 mod regs;
 mod schedule;
 mod shadow;

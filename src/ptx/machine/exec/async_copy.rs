@@ -128,7 +128,8 @@ fn finish<C: Config>(ctx: &mut Context, first_thread: u32, copy: &Copy) {
         let bytes = u32::from(copy.bytes);
         ctx.shadow.end_copy(copy.offset, bytes);
         // From now on it counts as a write of the thread that waited.
-        let access = Access { pc: copy.pc, thread: first_thread + u32::from(copy.lane), size: bytes, how: Strength::Weak };
+        let access =
+            Access { pc: copy.pc, thread: first_thread + u32::from(copy.lane), size: bytes, how: Strength::Weak };
         super::shared::check_write(ctx, copy.offset, access, false);
     }
 }

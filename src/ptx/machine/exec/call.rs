@@ -66,15 +66,7 @@ pub(super) fn indirect<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group
     }
 }
 
-fn enter<C: Config>(
-    ctx: &mut Context,
-    w: &mut Warp,
-    g: &mut Group,
-    site: u32,
-    function: u32,
-    pc: u32,
-    m: u32,
-) -> Next {
+fn enter<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group, site: u32, function: u32, pc: u32, m: u32) -> Next {
     let program = ctx.program;
     let (Some(info), Some(call)) = (program.functions.get(function as usize), program.calls.get(site as usize)) else {
         return Next::Stop(Stop::Halt);

@@ -1,12 +1,12 @@
 //! Local memory (rows of 32 lanes) and the parameter block.
 
 use super::{addresses, registers};
+use crate::ptx::decode::flow::Place;
 use crate::ptx::decode::memory::{FRAME, SHORT_REGS, SIGNED, WIDE_BASE, WIDE_REGS};
 use crate::ptx::decode::op::Inst;
 use crate::ptx::machine::context::{Config, Context};
 use crate::ptx::machine::findings::Kind;
 use crate::ptx::machine::regs::*;
-use crate::ptx::decode::flow::Place;
 use crate::ptx::machine::undefined::give;
 use crate::ptx::machine::warp::{Group, Warp};
 

@@ -322,7 +322,9 @@ fn settle(ctx: &mut Context, offset: u32, access: Access, verdict: SharedVerdict
     }
     match verdict.race {
         Verdict::Fine => {}
-        Verdict::Race | Verdict::InStep if same => trouble(ctx, offset, access, Kind::BenignRace, "two threads wrote the same value"),
+        Verdict::Race | Verdict::InStep if same => {
+            trouble(ctx, offset, access, Kind::BenignRace, "two threads wrote the same value")
+        }
         Verdict::Race => trouble(ctx, offset, access, Kind::Race, "another thread wrote it"),
         Verdict::RaceWithRead => trouble(ctx, offset, access, Kind::Race, "another thread read it"),
         Verdict::InStep => trouble(ctx, offset, access, Kind::Race, IN_STEP),

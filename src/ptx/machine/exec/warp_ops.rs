@@ -276,10 +276,12 @@ fn follow(ctx: &mut Context, w: &mut Warp, part: &Part, parts: &[Part], from_lan
     for register in [part.i.b, part.i.c] {
         undefined::decides(ctx, w, Place::Word(register), part.pc, part.mask);
     }
-    let before = w.undefined.as_ref().map_or(0, |values| {
-        parts.iter().fold(0, |all, p| all | values.of(Place::Word(p.i.a)) & p.mask)
-    });
-    let moved = lanes(part.mask).filter(|lane| before >> from_lane[*lane] & 1 != 0).fold(0, |all, lane| all | 1 << lane);
+    let before = w
+        .undefined
+        .as_ref()
+        .map_or(0, |values| parts.iter().fold(0, |all, p| all | values.of(Place::Word(p.i.a)) & p.mask));
+    let moved =
+        lanes(part.mask).filter(|lane| before >> from_lane[*lane] & 1 != 0).fold(0, |all, lane| all | 1 << lane);
     let to = Place::Word(part.i.d);
     let old = w.undefined.clone();
     undefined::give(ctx, w, to, dead, part.mask & !(moved & !dead), (part.pc, Kind::InactiveLane));

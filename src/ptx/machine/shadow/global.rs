@@ -50,7 +50,10 @@ impl Shadow {
         verdict
     }
 
-    fn cells(a: &Allocation, which: usize) -> (&OnceLock<Box<[std::sync::atomic::AtomicU32]>>, &OnceLock<Box<[AtomicU8]>>) {
+    fn cells(
+        a: &Allocation,
+        which: usize,
+    ) -> (&OnceLock<Box<[std::sync::atomic::AtomicU32]>>, &OnceLock<Box<[AtomicU8]>>) {
         if which == WRITERS { (&a.writers, &a.writer_forms) } else { (&a.readers, &a.reader_forms) }
     }
 
@@ -190,7 +193,8 @@ impl Shadow {
             Strength::Volatile => mine | VOLATILE,
             Strength::Atomic => mine | STRONG,
             Strength::Strong => {
-                let other = old & THREAD != thread || self.owner(old) != self.block.block || old & WRITER == STRONG_MANY;
+                let other =
+                    old & THREAD != thread || self.owner(old) != self.block.block || old & WRITER == STRONG_MANY;
                 let many = old & WRITER != 0 && other && self.unordered_global(old, true, thread);
                 mine | if many { STRONG_MANY } else { STRONG }
             }

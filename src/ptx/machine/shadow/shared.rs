@@ -93,11 +93,7 @@ impl Shadow {
             let step = how == Strength::Volatile && self.in_step_shared(reader, thread);
             return if step { Verdict::InStep } else { Verdict::Fine };
         }
-        if self.unordered(reader, false, thread) {
-            Verdict::RaceWithRead
-        } else {
-            Verdict::Fine
-        }
+        if self.unordered(reader, false, thread) { Verdict::RaceWithRead } else { Verdict::Fine }
     }
 
     fn shared_access(&mut self, offset: u32, size: u32, thread: u32, how: Strength, write: bool) -> SharedVerdict {
