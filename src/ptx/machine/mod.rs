@@ -9,6 +9,7 @@ mod findings;
 mod launch;
 mod memory;
 mod observe;
+mod permutation;
 mod regs;
 mod schedule;
 mod shadow;
