@@ -28,7 +28,7 @@ pub struct Args {
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     /// Cells of each plan that are run
-    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(long, value_name = "N", default_value_t = 4)]
     cells: usize,
     #[command(flatten)]
     running: Running,

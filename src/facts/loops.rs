@@ -1,5 +1,6 @@
 //! Loops: what survives any number of iterations, and the state inside one.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::because::Because;
@@ -70,6 +71,9 @@ impl<'a> Walker<'a> {
             split(*span, text, &mut divergent);
         }
         self.divergent = divergent;
+        if let (Some((_, c)), Some(d)) = (&first, divergent) {
+            self.scatter(*c, d);
+        }
         if let Some((t, c)) = &first {
             let span = self.f.expr(*c).span;
             self.assume(t, false, span);
@@ -113,6 +117,28 @@ impl<'a> Walker<'a> {
         self.restore(&start, false);
         self.divergent = start.divergent;
         self.havoc_writes(&writes);
+    }
+
+    /// Threads come to the header again and again, though not all equally often: known only when it has been walked.
+    fn scatter(&mut self, header: ExprId, why: Divergence) {
+        let under: BTreeSet<ExprId> = self.f.under(header).collect();
+        let (f, out) = (self.f, &mut self.out);
+        for e in &under {
+            if let Some(Some((_, place))) = out.evaluated.get_mut(e.0 as usize) {
+                place.scatter(why);
+            }
+        }
+        let own = |e: Option<ExprId>| e.is_some_and(|e| under.contains(&e));
+        for (id, state) in &mut out.accesses {
+            if own(f.accesses.get(id.0 as usize).map(|a| a.expr)) {
+                state.place.scatter(why);
+            }
+        }
+        for (id, place) in &mut out.barriers {
+            if own(f.barriers.get(id.0 as usize).map(|b| b.expr)) {
+                place.scatter(why);
+            }
+        }
     }
 
     /// Whether a do-while's condition, seen from the start of an iteration, may differ between threads.

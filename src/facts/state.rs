@@ -37,6 +37,11 @@ impl Place {
     pub(super) fn new(known: Arc<Known>, seq: u32, here: Arc<Here>) -> Place {
         Place { known, seq, here }
     }
+
+    /// Threads may come here apart from each other.
+    pub(super) fn scatter(&mut self, why: Divergence) {
+        Arc::make_mut(&mut self.here).divergent.get_or_insert(why);
+    }
 }
 
 impl std::ops::Deref for Place {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::claim::{Claims, Probe, Says};
 use super::symbol::{Sum, Symbols, Test};
-use crate::facts::{Atom, Interval, Poly, Stated};
+use crate::facts::{Atom, Interval, Poly, Stated, type_range};
 use crate::ir::*;
 
 /// What a claim is compared with, with its polynomials ready to be computed.
@@ -65,6 +65,8 @@ pub struct Book {
     pub(super) by_note: Vec<Vec<usize>>,
     /// By note: the symbol whose value it is.
     pub(super) binds: Vec<Option<usize>>,
+    /// By note: the claim of the value of an expression of signed type, and the values of that type.
+    pub(super) signed: Vec<Option<(usize, Interval)>>,
     /// By loop: symbols of one iteration; the note of its turn; claims that are settled at a turn.
     pub(super) born: Vec<Vec<usize>>,
     pub(super) once: Vec<Vec<usize>>,
@@ -116,6 +118,7 @@ impl Book {
             probes: probes.to_vec(),
             by_note: vec![vec![]; probes.len()],
             binds: vec![None; probes.len()],
+            signed: vec![None; probes.len()],
             born: vec![vec![]; loops],
             once: vec![vec![]; loops],
             movable: vec![vec![]; loops],
@@ -161,6 +164,15 @@ impl Book {
                 Probe::Value(e) => names.get(e).and_then(|a| self.symbols.find(a)),
                 _ => None,
             };
+        }
+        for (note, claims) in self.by_note.iter().enumerate() {
+            let ty = claims.iter().find_map(|c| match self.claims.claims[*c].says {
+                Says::Type { bytes: 4, unsigned: false } => Some(type_range(Scalar::I32)),
+                Says::Type { bytes: 8, unsigned: false } => Some(type_range(Scalar::I64)),
+                _ => None,
+            });
+            let exact = |c: &&usize| matches!(self.checks[**c], Check::Equals { modular: false, own: false, .. });
+            self.signed[note] = claims.iter().find(exact).copied().zip(ty);
         }
         for (l, atoms) in &self.claims.born {
             self.born[index(*l)] = atoms.iter().filter_map(|a| self.symbols.find(a)).collect();

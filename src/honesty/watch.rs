@@ -5,17 +5,22 @@ use std::sync::Arc;
 
 use super::banks::Degrees;
 use super::book::{Book, Check, index};
-use super::claim::{Probe, Says};
+use super::claim::{Kind, Probe};
 use super::prelude::SIGNED;
 use super::tally::{Contradiction, Tally};
 use super::thread::Thread;
 use super::touched::Touched;
-use crate::facts::{Atom, Interval, type_range};
-use crate::ir::{AccessId, AccessMode, Axis, LoopId, Scalar};
+use crate::facts::{Atom, Interval};
+use crate::ir::{AccessId, AccessMode, Axis, LoopId};
 use crate::ptx::{Note, Observer};
 
 /// Blocks of a launch that are watched: all of them up to this many, else the first and last and some in between.
 const WATCHED: u64 = 12;
+
+/// How often a thread comes to a place before what is known on the path to it, or any claim, is looked at only now and
+/// then.
+const PATHS: u32 = 8;
+const VALUES: u32 = 64;
 
 /// Grid and block of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -216,6 +221,10 @@ impl Watch {
         }
         for claim in &book.by_note[id] {
             let Some(check) = book.checks.get(*claim) else { continue };
+            let enough = if book.claims.claims[*claim].kind == Kind::PathFact { PATHS } else { VALUES };
+            if came >= enough && !matches!(check, Check::Uniform) && came % 16 != 0 {
+                continue;
+            }
             let Some(state) = self.blocks.get_mut(&note.block) else { return };
             let Some(t) = state.threads.get_mut(thread as usize) else { return };
             if let Check::Uniform = check {
@@ -421,20 +430,12 @@ fn same_word(a: i128, b: i128) -> bool {
 
 /// Whether the value that a claim gives a signed expression lies outside of its type: the program is not defined then.
 fn overflows(book: &Book, id: usize, t: &Thread) -> bool {
-    let mut claims = book.by_note[id].iter();
-    claims.any(|c| match (book.checks.get(*c), book.by_note[id].iter().find_map(|c| signed(book, *c))) {
-        (Some(Check::Equals { value, modular: false, own: false }), Some(ty)) => {
-            value.value(&t.values).is_some_and(|v| !Interval::point(v).within(type_range(ty)))
+    let Some((claim, range)) = book.signed[id] else { return false };
+    match book.checks.get(claim) {
+        Some(Check::Equals { value, .. }) => {
+            value.value(&t.values).is_some_and(|v| !Interval::point(v).within(range))
         }
         _ => false,
-    })
-}
-
-fn signed(book: &Book, claim: usize) -> Option<Scalar> {
-    match book.claims.claims.get(claim)?.says {
-        Says::Type { bytes: 4, unsigned: false } => Some(Scalar::I32),
-        Says::Type { bytes: 8, unsigned: false } => Some(Scalar::I64),
-        _ => None,
     }
 }
 
