@@ -29,7 +29,7 @@ impl Tile {
             k.c.weighted(&[(4, (16, 16)), (3, (32, 32)), (2, (8, 32)), (2, (16, 8)), (1, (12, 20)), (1, (32, 33)), (1, (5, 7))])
         };
         // As large as shared memory: one more column would not fit.
-        let (e, rows, columns) = if !direct && k.c.chance(1, 60) { (FLOAT, 384, 32) } else { (e, rows, columns) };
+        let (e, rows, columns) = if !direct && k.shares_alone && k.c.chance(1, 40) { (FLOAT, 384, 32) } else { (e, rows, columns) };
         let layers = if rows < 100 && k.c.chance(1, 10) { 2 } else { 1 };
         let (row_word, column_word) = (named_constant(k, rows), named_constant(k, columns));
         let column_word = match k.c.below(12) {
