@@ -1,13 +1,14 @@
 //! What the skills make of a program: each skill alone, every further skill on its result, and all of them in one run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::contract::{self, Assumptions, Contract, Plan};
 use crate::ir::{Program, Unit};
 use crate::skill::ast::{Class, Platform, Skill};
 use crate::skill::engine::rewrite::{Passes, Stop};
 use crate::skill::engine::run::{Rejection, RolledBack};
-use crate::skill::engine::{Change, Request, run};
+use crate::skill::engine::survey::{self, Input};
+use crate::skill::engine::{Change, FindingKind, Request, run};
 use crate::source::mask::MacroTable;
 use crate::source::{FileId, SourceFile, Sources};
 use crate::syntax::cuda::parse_unit;
@@ -94,7 +95,16 @@ struct Applied {
     text: String,
     changes: Vec<Change>,
     rolled_back: Vec<RolledBack>,
+}
+
+/// What the skills say of a text, all of them asked at once.
+struct Asked {
+    apply: BTreeSet<String>,
     refused: BTreeMap<String, Vec<String>>,
+}
+
+fn platform() -> Option<Platform> {
+    Platform::parse("sm_80")
 }
 
 impl Skills<'_> {
@@ -105,7 +115,7 @@ impl Skills<'_> {
         let request = Request {
             skills: list,
             assumptions: &read.assumptions,
-            platform: Platform::parse("sm_80"),
+            platform: platform(),
             passes: self.passes,
             at: vec![],
             files: vec![FILE],
@@ -113,30 +123,46 @@ impl Skills<'_> {
             parse: &parse,
         };
         let outcome = run::apply(&read.program, &read.sources, &request).map_err(|e| Misbehaviour::NoEnd(e.cycle))?;
-        let mut refused: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for f in &outcome.findings {
-            if let crate::skill::engine::FindingKind::Refused { failed, .. } = &f.kind {
-                let said = refused.entry(f.skill.clone()).or_default();
-                said.extend(failed.iter().map(|j| j.text.to_string()));
-                said.sort();
-                said.dedup();
-            }
-        }
         Ok(Applied {
             text: outcome.sources.get(FILE).text.to_string(),
             changes: outcome.changes,
             rolled_back: outcome.rolled_back,
-            refused,
         })
+    }
+
+    /// One analysis of each function serves all skills.
+    fn ask(&self, text: &str) -> Asked {
+        let mut asked = Asked { apply: BTreeSet::new(), refused: BTreeMap::new() };
+        let Ok((read, _)) = read(text) else { return asked };
+        let input = Input {
+            program: &read.program,
+            sources: &read.sources,
+            skills: &self.list,
+            assumptions: &read.assumptions,
+            platform: platform(),
+        };
+        for f in survey::survey(input) {
+            match f.kind {
+                FindingKind::Applies { .. } => _ = asked.apply.insert(f.skill),
+                FindingKind::Refused { failed, .. } => {
+                    let said = asked.refused.entry(f.skill).or_default();
+                    said.extend(failed.iter().map(|j| j.text.to_string()));
+                    said.sort();
+                    said.dedup();
+                }
+                FindingKind::Feature { .. } => {}
+            }
+        }
+        asked
     }
 
     /// All variants of a program, each text once.
     pub fn rewrite(&self, text: &str) -> Rewritten {
         let mut found = Rewritten::default();
         let mut fired: Vec<&Skill> = vec![];
-        for skill in &self.list {
+        let asked = self.ask(text);
+        for skill in self.list.iter().filter(|s| asked.apply.contains(&s.name.node)) {
             let Some(applied) = self.tried(&mut found, text, &[skill]) else { continue };
-            found.refused.extend(applied.refused.clone());
             if applied.changes.is_empty() {
                 continue;
             }
@@ -149,15 +175,19 @@ impl Skills<'_> {
             && let Some(applied) = self.tried(&mut found, text, &fired)
         {
             let all = variant(&fired, &applied, None);
-            self.again(&mut found, &fired, &all.text);
+            if !self.ask(&all.text).apply.is_empty() {
+                self.again(&mut found, &fired, &all.text);
+            }
             found.add(all);
         }
+        found.refused = asked.refused;
         found
     }
 
     /// Every skill on the result of the first one; that skill itself must change nothing more.
     fn second(&self, found: &mut Rewritten, first: &Skill, one: &Variant) {
-        for skill in &self.list {
+        let asked = self.ask(&one.text);
+        for skill in self.list.iter().filter(|s| asked.apply.contains(&s.name.node)) {
             if skill.name == first.name {
                 self.again(found, &[skill], &one.text);
                 continue;

@@ -432,9 +432,7 @@ fn same_word(a: i128, b: i128) -> bool {
 fn overflows(book: &Book, id: usize, t: &Thread) -> bool {
     let Some((claim, range)) = book.signed[id] else { return false };
     match book.checks.get(claim) {
-        Some(Check::Equals { value, .. }) => {
-            value.value(&t.values).is_some_and(|v| !Interval::point(v).within(range))
-        }
+        Some(Check::Equals { value, .. }) => value.value(&t.values).is_some_and(|v| !Interval::point(v).within(range)),
         _ => false,
     }
 }

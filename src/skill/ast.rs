@@ -44,7 +44,7 @@ pub struct Skill {
     pub tunes: Vec<Tune>,
     pub bodies: Vec<Body>,
     pub carriers: Vec<Carrier>,
-    pub equivalence: Option<Name>,
+    pub equivalence: Option<Equivalence>,
     pub examples: Vec<Example>,
     pub refusals: Vec<Refusal>,
     /// The whole declaration.
@@ -311,6 +311,14 @@ pub struct Body {
 pub struct Rule {
     pub pattern: Name,
     pub replacement: Name,
+}
+
+/// Why the result is the same as before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Equivalence {
+    /// The argument of the engine that is checked on every rewrite; without one no site is proved.
+    pub argument: Option<Name>,
+    pub text: Name,
 }
 
 /// An annotated sketch: documentation, and a hint for a model.

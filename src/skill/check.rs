@@ -3,6 +3,7 @@
 
 use super::ast::*;
 use super::directions::Directions;
+use super::engine::argument;
 use super::near::nearest;
 use super::types::Types;
 use super::vocabulary::{DTYPES, POSITIONS, ValueType, Vocabulary};
@@ -27,6 +28,7 @@ pub fn check(skill: &Skill, vocabulary: &dyn Vocabulary, directions: Option<&Dir
     checker.features();
     checker.effects();
     checker.bodies();
+    checker.equivalence();
     checker.cases();
     let mut problems = checker.problems;
     problems.append(&mut checker.types.problems);
@@ -55,6 +57,42 @@ struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
+    /// The argument exists, and the conditions that it rests on are asked for.
+    fn equivalence(&mut self) {
+        let Some(name) = self.skill.equivalence.as_ref().and_then(|e| e.argument.as_ref()) else { return };
+        let Some(argument) = argument::named(&name.node) else {
+            let known: Vec<&str> = argument::ARGUMENTS.iter().map(|a| a.name).collect();
+            let d = Diagnostic::error(Code(135), format!("no equivalence argument is called `{}`", name.node));
+            let d = d.at(name.span, "not known");
+            let next = match nearest(&name.node, known.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("name one of {}, or none", known.join(", ")),
+            };
+            return self.push(d.next(next));
+        };
+        let asked: Vec<&str> = self
+            .skill
+            .require
+            .iter()
+            .flat_map(|g| &g.conditions)
+            .flat_map(|c| c.test.predicates())
+            .map(|(p, _)| p)
+            .collect();
+        let missing: Vec<&str> = argument.predicates.iter().copied().filter(|p| !asked.contains(p)).collect();
+        if !missing.is_empty() && self.skill.unread.clauses.is_empty() {
+            let text = format!(
+                "the argument `{}` rests on conditions that are not asked for: {}",
+                name.node,
+                missing.join(", ")
+            );
+            self.push(
+                Diagnostic::error(Code(135), text)
+                    .at(name.span, "named here")
+                    .next("ask for them in `require`, or name no argument: sites are then never proved"),
+            );
+        }
+    }
+
     fn push(&mut self, problem: Diagnostic) {
         self.problems.push(problem);
     }

@@ -73,8 +73,14 @@ fn skill_section(out: &mut String, skill: &Skill) {
     for risk in &skill.risks {
         let _ = writeln!(out, "- Risk: {}", risk.node.trim_end());
     }
-    if let Some(text) = &skill.equivalence {
-        let _ = writeln!(out, "- Why equivalent: {}", text.node.split_whitespace().collect::<Vec<_>>().join(" "));
+    if let Some(e) = &skill.equivalence {
+        let argument = e.argument.as_ref().map(|a| format!(" (`{}`, checked on every rewrite)", a.node));
+        let argument = argument.unwrap_or_default();
+        let _ = writeln!(
+            out,
+            "- Why equivalent{argument}: {}",
+            e.text.node.split_whitespace().collect::<Vec<_>>().join(" ")
+        );
     }
     conditions(out, skill);
     carriers(out, skill);

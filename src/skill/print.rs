@@ -116,8 +116,9 @@ impl Printer {
         for carrier in &skill.carriers {
             self.long(2, &format!("carrier {} ", carrier.language.node), &carrier.text.node, "");
         }
-        if let Some(text) = &skill.equivalence {
-            self.long(2, "equivalence ", &text.node, "");
+        if let Some(e) = &skill.equivalence {
+            let argument = e.argument.as_ref().map(|a| format!("{} ", a.node)).unwrap_or_default();
+            self.long(2, &format!("equivalence {argument}"), &e.text.node, "");
         }
         for example in &skill.examples {
             self.case("example", &example.title, &example.before, example.contract.as_ref(), &example.at, None);

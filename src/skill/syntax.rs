@@ -41,7 +41,7 @@ pub enum ClauseKind {
     Tune(Name, Vec<Expr>),
     Body(Vec<Name>, Option<Vec<(Name, Name)>>),
     Carrier(Name, Name),
-    Equivalence(Name),
+    Equivalence(Option<Name>, Name),
     Example(Name, Vec<CaseItem>),
     Refuse(Name, Vec<CaseItem>),
 }

@@ -42,6 +42,8 @@ pub struct Kernel {
     pub approximate: bool,
     /// A part that contains a barrier still follows, so that no thread may leave.
     pub barriers_follow: bool,
+    /// At most one part keeps something in shared memory.
+    pub shares_alone: bool,
     pub carried: Option<Carried>,
     restrict: bool,
     int: (&'static str, &'static str),
@@ -73,6 +75,7 @@ impl Kernel {
             block,
             approximate: false,
             barriers_follow: false,
+            shares_alone: false,
             carried: None,
             restrict,
             int,
@@ -116,6 +119,15 @@ impl Kernel {
     /// A statement before the last `back` ones.
     pub fn insert_before_last(&mut self, back: usize, text: String) {
         let at = self.body.len().saturating_sub(back);
+        self.body.insert(at, text);
+    }
+
+    /// A statement before the last line that begins with `line`, and before the pragma in front of that.
+    pub fn declare(&mut self, line: &str, text: String) {
+        let mut at = self.body.iter().rposition(|l| l.starts_with(line)).unwrap_or(self.body.len());
+        while at > 0 && self.body[at - 1].starts_with('#') {
+            at -= 1;
+        }
         self.body.insert(at, text);
     }
 

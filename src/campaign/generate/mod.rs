@@ -47,6 +47,7 @@ fn make(mut c: Choices, seed: u64) -> Generated {
     let approximate = c.chance(1, 3);
     let mut k = Kernel::new(c, block);
     k.approximate = approximate || parts.contains(&Part::Calls) && k.c.chance(3, 4);
+    k.shares_alone = parts.iter().filter(|p| matches!(p, Part::Tree | Part::Tile)).count() < 2;
     for (i, part) in parts.iter().enumerate() {
         k.barriers_follow = parts[i + 1..].iter().any(|p| matches!(p, Part::Tree | Part::Tile));
         match part {

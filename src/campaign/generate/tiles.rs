@@ -37,7 +37,8 @@ impl Tile {
             ])
         };
         // As large as shared memory: one more column would not fit.
-        let (e, rows, columns) = if !direct && k.c.chance(1, 60) { (FLOAT, 384, 32) } else { (e, rows, columns) };
+        let (e, rows, columns) =
+            if !direct && k.shares_alone && k.c.chance(1, 40) { (FLOAT, 384, 32) } else { (e, rows, columns) };
         let layers = if rows < 100 && k.c.chance(1, 10) { 2 } else { 1 };
         let (row_word, column_word) = (named_constant(k, rows), named_constant(k, columns));
         let column_word = match k.c.below(12) {

@@ -80,6 +80,8 @@ pub fn named_constant(k: &mut Kernel, value: u32) -> String {
 struct Count {
     name: String,
     header: String,
+    /// Every iteration is one further, from 0, 1 or so on.
+    by_one: bool,
     /// Statements before the loop.
     before: Vec<String>,
     /// A `while` steps in its body.
@@ -117,7 +119,7 @@ impl Count {
         if last.is_none() && k.c.chance(1, 10) {
             before.push(k.c.one_of(&["#pragma unroll", "#pragma unroll 2", "#pragma unroll 1"]).to_owned());
         }
-        Count { name, header, before, last }
+        Count { name, header, by_one, before, last }
     }
 }
 
@@ -177,14 +179,26 @@ impl Stream {
     }
 }
 
-/// Index of the element in the row; none of them leaves it.
-fn index(k: &mut Kernel, i: &str, bound: &str) -> String {
-    match k.c.weighted(&[(24, 0), (1, 1), (1, 2), (1, 3), (1, 4)]) {
+/// Index of the element in the row; none of them leaves it. Some are variables of the loop's body.
+fn index(k: &mut Kernel, count: &Count, bound: &str) -> String {
+    let i = &count.name;
+    match k.c.weighted(&[(24, 0), (1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (1, 6)]) {
+        5 => {
+            let name = k.fresh("at");
+            k.line(format!("  const int {name} = {i};"));
+            name
+        }
+        6 => {
+            let name = k.fresh("at");
+            k.declare(&count.header, format!("int {name} = 0;"));
+            k.line(format!("  {name} = {i} > {name} ? {i} : {name};"));
+            name
+        }
         1 => format!("{i} / 2"),
         2 => format!("({i} % 4) / 1"),
         3 => format!("({bound} - 1 - {i})"),
         4 => format!("({i} + 1) / 2"),
-        _ => i.to_owned(),
+        _ => i.clone(),
     }
 }
 
@@ -275,7 +289,7 @@ fn sum(k: &mut Kernel, e: &Elem) {
     let stream = Stream::draw(k, e, x, &row, &guard.number, true);
     let count = Count::draw(k, &row.bound);
     open_loop(k, &count);
-    let at = index(k, &count.name, &row.bound);
+    let at = index(k, &count, &row.bound);
     let value = read(k, e, &stream, &stream.at(&guard.number, &at), true);
     add(k, e, &acc, &value);
     noise(k, &count);
@@ -347,17 +361,25 @@ fn map(k: &mut Kernel, e: &Elem, in_place: bool) {
         if in_place && k.c.chance(2, 3) { from.clone() } else { Stream::draw(k, e, y, &row, &guard.number, false) };
     let count = Count::draw(k, &row.bound);
     open_loop(k, &count);
-    let at = index(k, &count.name, &row.bound);
+    let at = index(k, &count, &row.bound);
     let value = read(k, e, &from, &from.at(&guard.number, &at), true);
     let masked = k.c.chance(1, 12);
-    let store = e.store(&to.at(&guard.number, &count.name), &value);
+    // A second counter, which keeps step with the first from 0 on.
+    let second = (!masked && count.by_one && !in_place && k.c.chance(1, 12)).then(|| k.fresh("j"));
+    let place = second.clone().unwrap_or_else(|| count.name.clone());
+    let store = e.store(&to.at(&guard.number, &place), &value);
     match k.c.weighted(&[(10, 0), (1, 1), (1, 2)]) {
         _ if masked => k.line(format!("  if ({} % 3 != 1) {store}", count.name)),
         1 => k.line(format!("  {{ {store} }}")),
         2 => k.line(format!("  if (true) {{ {store} }}")),
         _ => k.line(format!("  {store}")),
     }
-    noise(k, &count);
+    if let Some(j) = second {
+        k.line(format!("  {j}++;"));
+        k.declare(&count.header, format!("int {j} = 0;"));
+    } else {
+        noise(k, &count);
+    }
     close_loop(k, &count);
     guard.close(k);
 }
@@ -378,7 +400,7 @@ fn pair_sum(k: &mut Kernel, e: &Elem) {
     let count = Count::draw(k, &row.bound);
     open_loop(k, &count);
     let (i, n) = (&count.name, &guard.number);
-    let at = index(k, i, &row.bound);
+    let at = index(k, &count, &row.bound);
     let (u, v) = (read(k, e, &first, &first.at(n, i), false), other.load(&second.at(n, &at)));
     let value = format!("{u} * ({}){v}", e.compute);
     match &out {

@@ -115,4 +115,11 @@ printed. Run the skills one at a time, or add a `conflicts` feature to one of th
         explain: "Two edits overlap, an edit lies outside the file, the file is not UTF-8, or it changed since it was \
 read. Nothing was written.",
     },
+    Entry {
+        code: Code(312),
+        title: "the rewritten text is not covered by its equivalence argument",
+        explain: "A skill names the argument by which its result equals the original: the same iterations in blocks, the same \
+subscripts, the same tree. kopt reads the new text by that argument, without knowing the code that wrote it, and refuses \
+what it does not recognise. The file is unchanged. This is a fault of the skill's body: please report it.",
+    },
 ];

@@ -180,6 +180,12 @@ pub const ENTRIES: &[Entry] = &[
         explain: "`because` names a group, a label, a predicate (also `layout.aligned`), `match`, `scope` or `pays`.",
     },
     Entry {
+        code: Code(135),
+        title: "an equivalence argument that does not fit",
+        explain: "`equivalence NAME \"\"\"..\"\"\"` names an argument of the engine, which is checked on every rewrite and rests on \
+                  conditions that the skill must ask for. Without a name the text is for people, and no site is proved.",
+    },
+    Entry {
         code: Code(138),
         title: "a tunable cannot be tried",
         explain: "`tune unroll in {1, 2, 4}`: integers, at least one, the default first.",

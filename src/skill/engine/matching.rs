@@ -45,13 +45,7 @@ fn has_surface(binding: &Binding, f: &Function) -> bool {
 }
 
 /// Whether places for the bindings after `bound` can be found, whatever their conditions say.
-fn nests(
-    skill: &Skill,
-    program: &Program,
-    f: &Function,
-    at: FunctionRef,
-    bound: &BTreeMap<String, Bound>,
-) -> bool {
+fn nests(skill: &Skill, program: &Program, f: &Function, at: FunctionRef, bound: &BTreeMap<String, Bound>) -> bool {
     let Some(binding) = skill.bindings.get(bound.len()) else { return true };
     let mut places = places_within(binding, program, f, at, bound);
     if bound.len() + 1 == skill.bindings.len() {

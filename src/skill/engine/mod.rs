@@ -3,6 +3,7 @@
 //! [`matching`] finds candidates, [`judge`] turns conditions into verdicts and makes the [`Proof`], [`rewrite`] runs the
 //! body and adds guards, [`run`] repeats that to a fixpoint.
 
+pub mod argument;
 pub mod eval;
 pub mod features;
 pub mod force;

@@ -23,6 +23,7 @@ pub const BROKEN_PASS: Code = Code(304);
 pub const NO_MODEL: Code = Code(305);
 pub const NO_RULE: Code = Code(306);
 pub const NO_GUARD: Code = Code(307);
+const ARGUMENT: Code = Code(312);
 pub const NEW_FLAW: Code = Code(308);
 pub const LOST_KERNEL: Code = Code(309);
 pub const NO_END: Code = Code(310);
@@ -169,6 +170,11 @@ fn stopped(f: &Finding, stop: &Stop) -> Diagnostic {
             at(Diagnostic::new(ALREADY_GUARDED, Severity::Note, "this is the fallback of the same test"))
                 .see(*span, "tested here")
         }
+        Stop::Argument { name, why } => at(Diagnostic::warning(
+            ARGUMENT,
+            format!("the rewritten text is not covered by the argument `{name}`: {why}"),
+        ))
+        .next("please report it: the body wrote something that its skill does not say"),
         Stop::NoGuard(why) => at(Diagnostic::warning(NO_GUARD, format!("the run-time test cannot be written: {why}"))),
         Stop::Edit(error) => at(Diagnostic::warning(EDIT, format!("the edits cannot be applied: {error}"))),
     }

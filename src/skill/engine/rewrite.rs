@@ -46,6 +46,11 @@ pub enum Stop {
     AlreadyGuarded {
         at: Span,
     },
+    /// The edits are not what the skill's equivalence argument covers.
+    Argument {
+        name: String,
+        why: String,
+    },
     NoGuard(String),
     Edit(EditError),
 }
@@ -134,6 +139,15 @@ impl Written<'_> {
         let spans: Vec<Span> = own.iter().map(|e| e.span).collect();
         check_flaws(site, &spans)?;
         check_touches(site, own)?;
+        super::argument::check(site, proof, own).map_err(|why| Stop::Argument {
+            name: site
+                .skill
+                .equivalence
+                .as_ref()
+                .and_then(|e| e.argument.as_ref())
+                .map_or(String::new(), |a| a.node.clone()),
+            why,
+        })?;
         Ok(spans)
     }
 }

@@ -29,7 +29,7 @@ pub struct Input<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase", tag = "result", content = "assumptions")]
 pub enum SiteResult {
-    /// Every condition is proved or guarded, and the skill names its equivalence argument.
+    /// Every condition is proved or guarded, and the skill names its equivalence argument, which the rewrite must pass.
     Proved,
     /// Every condition holds, some under these assumptions.
     Assumed(Vec<String>),
@@ -288,7 +288,8 @@ fn result(skill: &Skill, proof: &Proof) -> SiteResult {
     let mut assumed: Vec<String> = ids.flatten().collect();
     assumed.sort();
     assumed.dedup();
-    let exact = skill.class.node == crate::skill::ast::Class::Preserving && skill.equivalence.is_some();
+    let exact = skill.class.node == crate::skill::ast::Class::Preserving
+        && skill.equivalence.as_ref().is_some_and(|e| e.argument.is_some());
     match (exact, assumed.is_empty()) {
         (false, _) => SiteResult::Unverified,
         (true, true) => SiteResult::Proved,

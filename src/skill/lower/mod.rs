@@ -197,7 +197,9 @@ impl Lower<'_> {
                     self.skill.carriers.push(Carrier { language, text });
                 }
             }
-            ClauseKind::Equivalence(text) => self.skill.equivalence = Some(text),
+            ClauseKind::Equivalence(argument, text) => {
+                self.skill.equivalence = Some(Equivalence { argument, text });
+            }
             ClauseKind::Example(title, items) => self.example(title, items),
             ClauseKind::Refuse(title, items) => self.refusal(title, items),
         }
