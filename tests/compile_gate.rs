@@ -565,6 +565,7 @@ fn any_text_is_cut_or_refused_in_time() {
             let _ = slice("a.cu", text, &target, &NoHeaders);
         }
         let head: String = text.chars().take(30).collect();
-        assert!(start.elapsed().as_secs_f64() < 5.0, "{head:?} took {:?}", start.elapsed());
+        // Far above what a busy machine needs, far below what anything quadratic does.
+        assert!(start.elapsed().as_secs_f64() < 60.0, "{head:?} took {:?}", start.elapsed());
     }
 }

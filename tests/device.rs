@@ -1,4 +1,5 @@
-//! `kopt run --on gpu`: without a GPU a missing tier that is named, with one the same bits as in the interpreter.
+//! `kopt run --on gpu` and `kopt verify --gpu`: without a GPU a missing tier that is named, with one the same bits as in
+//! the interpreter, and the same verdict.
 
 mod cli_common;
 
@@ -21,5 +22,25 @@ fn a_gpu_is_used_or_its_absence_named() {
     } else {
         assert!(both.code == Some(5) && both.err.contains("K0680"), "{both:?}");
         assert!(both.err.contains("next: kopt doctor"), "{both:?}");
+    }
+}
+
+#[test]
+fn a_comparison_on_a_gpu_is_made_or_named_missing() {
+    let files = [
+        ("scale.ptx", SCALE),
+        ("scale.contract.toml", CONTRACT),
+        ("adding.ptx", include_str!("data/verify/scale_by_adding.ptx")),
+        ("wrong.ptx", include_str!("data/verify/scale_wrong.ptx")),
+    ];
+    let folder = Folder::new(&files);
+    let there = matches!(kopt::gpu::find(), kopt::gpu::Gpu::Found { .. });
+    let right = folder.kopt("verify scale.ptx adding.ptx --candidate-kernel triple --gpu");
+    if there {
+        assert!(right.code == Some(0) && right.out.contains("on the GPU: equal bits on"), "{right:?}");
+        let wrong = folder.kopt("verify scale.ptx wrong.ptx --gpu");
+        assert!(wrong.code == Some(3) && wrong.out.contains("tier 3): not run"), "{wrong:?}");
+    } else {
+        assert!(right.code == Some(5) && right.err.contains("K0680"), "{right:?}");
     }
 }
