@@ -1,4 +1,4 @@
-//! `kopt run --on gpu` and `kopt verify --gpu`: without a GPU a missing tier that is named, with one the same bits as in
+//! `kopt run --on gpu` and `kopt verify --on`: without a GPU a missing tier that is named, with one the same bits as in
 //! the interpreter, and the same verdict.
 
 mod cli_common;
@@ -35,11 +35,13 @@ fn a_comparison_on_a_gpu_is_made_or_named_missing() {
     ];
     let folder = Folder::new(&files);
     let there = matches!(kopt::gpu::find(), kopt::gpu::Gpu::Found { .. });
-    let right = folder.kopt("verify scale.ptx adding.ptx --candidate-kernel triple --gpu");
+    let right = folder.kopt("verify scale.ptx adding.ptx --candidate-kernel triple --on both");
     if there {
         assert!(right.code == Some(0) && right.out.contains("on the GPU: equal bits on"), "{right:?}");
-        let wrong = folder.kopt("verify scale.ptx wrong.ptx --gpu");
+        let wrong = folder.kopt("verify scale.ptx wrong.ptx --on both");
         assert!(wrong.code == Some(3) && wrong.out.contains("tier 3): not run"), "{wrong:?}");
+        let alone = folder.kopt("verify scale.ptx wrong.ptx --on gpu");
+        assert!(alone.code == Some(3) && alone.err.contains("on the GPU: "), "{alone:?}");
     } else {
         assert!(right.code == Some(5) && right.err.contains("K0680"), "{right:?}");
     }

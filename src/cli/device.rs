@@ -105,7 +105,7 @@ fn stopped_run(stopped: Stopped) -> Ran {
 
 pub fn missing(why: String) -> Failure {
     let d = Diagnostic::error(Code(680), format!("nothing was run on a GPU: {why}"));
-    Failure::new(Exit::TierMissing, d.next("kopt doctor names the GPUs; without one, leave out --on and --gpu"))
+    Failure::new(Exit::TierMissing, d.next("kopt doctor names the GPUs; without one, leave out --on"))
 }
 
 /// Runs what the parent process asks for, until it asks no more.

@@ -9,7 +9,7 @@ mod gather;
 
 use std::path::{Path, PathBuf};
 
-use clap::Args as ClapArgs;
+use clap::{Args as ClapArgs, ValueEnum};
 use kopt::compile::{BlockShape, compare};
 use kopt::contract::Plan;
 use kopt::diag::{Diagnostic, render};
@@ -17,7 +17,7 @@ use kopt::gate::{self, CellVerdict, Settings, Side};
 use kopt::report::{self, Report};
 use kopt::source::Sources;
 
-use super::device::Device;
+use super::device::{Device, On};
 use super::exit::{Exit, Failure};
 use super::options::Global;
 use super::printer::Printer;
@@ -50,9 +50,9 @@ pub struct Args {
     /// Write the report as a page of its own
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Run both on a GPU of this machine as well, after the interpreter
-    #[arg(long)]
-    gpu: bool,
+    /// Where both are run
+    #[arg(long, value_enum, default_value = "emulator", value_name = "WHERE")]
+    on: On,
     #[command(flatten)]
     place: Device,
     #[command(flatten)]
@@ -103,7 +103,7 @@ pub fn serve() -> Result<Exit, Failure> {
 
 pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, Failure> {
     let mut running = args.running.clone();
-    if args.gpu && running.arch.is_none() {
+    if args.on != On::Emulator && running.arch.is_none() {
         running.arch = Some(args.place.arch()?);
     }
     let mut original = open(&args.original, &running, global)?;
@@ -124,10 +124,13 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
     original.unfilled(&before)?;
     candidate.unfilled(&after)?;
     let settings = args.running.settings();
-    let outcome = gate::verify_pair(&before.side, &after.side, &settings);
-    let seen = match args.gpu {
-        true => device::compare(&args.place, &before, &after, &outcome, &settings)?,
-        false => None,
+    let outcome = match args.on {
+        On::Gpu => device::not_asked(),
+        On::Emulator | On::Both => gate::verify_pair(&before.side, &after.side, &settings),
+    };
+    let seen = match args.on {
+        On::Emulator => None,
+        On::Gpu | On::Both => device::compare(&args.place, &before, &after, &outcome, &settings)?,
     };
     let (mut ours, mut theirs) = problems(&outcome, &original, &candidate);
     if let Some(seen) = &seen {
@@ -148,7 +151,7 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
         device: seen.as_ref(),
         resources: resources(&before.side, &after.side),
         problems: ours.iter().chain(&theirs).cloned().collect(),
-        not_checked: device::not_run(args.gpu, seen.as_ref())
+        not_checked: device::not_run(args.on, seen.as_ref())
             .into_iter()
             .chain(not_checked(&before, &settings))
             .collect(),
@@ -278,6 +281,7 @@ fn reproduce(args: &Args) -> String {
         add("--match", Some(format!("{own}={theirs}")));
     }
     add("--arch", args.running.arch.clone());
+    add("--on", args.on.to_possible_value().filter(|_| args.on != On::Emulator).map(|v| v.get_name().to_owned()));
     add("--seed", Some(args.running.seed.to_string()));
     add("--budget", (args.running.budget != 4).then(|| args.running.budget.to_string()));
     for i in &args.running.include {

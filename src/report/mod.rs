@@ -68,6 +68,7 @@ pub fn sentence(outcome: &Outcome) -> String {
 pub fn sentences(r: &Report) -> String {
     match r.device {
         None => sentence(r.outcome),
+        Some(d) if r.outcome.cells.is_empty() => format!("on the GPU: {}", of_cells(&d.verdict, &d.cells)),
         Some(d) => format!("{}; on the GPU: {}", sentence(r.outcome), of_cells(&d.verdict, &d.cells)),
     }
 }

@@ -40,14 +40,18 @@ pub fn text(r: &Report) -> String {
     for m in &r.matched {
         let _ = writeln!(out, "matched    {m}");
     }
-    let _ = writeln!(out, "tier       1, PTX interpreter on {} from {}", r.arch, r.toolchain);
+    if r.device.is_none() || !r.outcome.cells.is_empty() {
+        let _ = writeln!(out, "tier       1, PTX interpreter on {} from {}", r.arch, r.toolchain);
+    }
     if let Some(d) = r.device {
         let _ = writeln!(out, "tier       3, {}", d.device);
     }
     if !r.accepted.is_empty() {
         let _ = writeln!(out, "accepted   {}", r.accepted.join(", "));
     }
-    let _ = writeln!(out, "\n{}", cells(&r.outcome.cells, r.outcome.poison_pairs));
+    if r.device.is_none() || !r.outcome.cells.is_empty() {
+        let _ = writeln!(out, "\n{}", cells(&r.outcome.cells, r.outcome.poison_pairs));
+    }
     outputs(&mut out, &r.outcome.cells, &r.outcome.probes);
     if let Some(d) = r.device {
         let _ = writeln!(out, "\non the GPU: {}", cells(&d.cells, 0));

@@ -48,7 +48,8 @@ def main():
                 device = device or (found["device"] or {}).get("on")
                 toolchain = toolchain or found["toolchain"]
                 stopped = [r["stopped"] for r in (found["run"], (found["device"] or {}).get("run")) if r and r["stopped"]]
-                one = {"contents": contents, "findings": len(found["run"]["findings"]), "agreement": found["agreement"]}
+                hashes = {o["name"]: o["blake3"] for o in ((found["device"] or {}).get("run") or {}).get("outputs", [])}
+                one = {"contents": contents, "findings": len(found["run"]["findings"]), "agreement": found["agreement"], "blake3": hashes}
                 if stopped:
                     one["stopped"] = stopped
                 case["runs"].append(one)

@@ -6,7 +6,7 @@ use kopt::gate::{self, CellVerdict, Outcome, Settings, Verdict};
 use kopt::report;
 use kopt::source::Sources;
 
-use super::super::device::{Device, missing};
+use super::super::device::{Device, On, missing};
 use super::super::exit::{Exit, Failure};
 use super::Built;
 
@@ -72,7 +72,25 @@ pub fn remarks(seen: Option<&DeviceOutcome>) -> Vec<String> {
     seen.iter().flat_map(|d| &d.remarks).map(|r| format!("on the GPU: {r}")).collect()
 }
 
-/// That a GPU was wanted and not asked.
-pub fn not_run(wanted: bool, seen: Option<&DeviceOutcome>) -> Option<String> {
-    (wanted && seen.is_none()).then(|| "the GPU (tier 3): not run, the interpreter refused the candidate".to_owned())
+/// That a tier was not asked.
+pub fn not_run(on: On, seen: Option<&DeviceOutcome>) -> Option<String> {
+    match (on, seen) {
+        (On::Gpu, _) => Some("races, bounds, undefined reads: the interpreter (tier 1) was not asked".to_owned()),
+        (On::Both, None) => Some("the GPU (tier 3): not run, the interpreter refused the candidate".to_owned()),
+        _ => None,
+    }
+}
+
+/// The outcome of an interpreter that was not asked.
+pub fn not_asked() -> Outcome {
+    Outcome {
+        verdict: Verdict::Inconclusive(vec!["the interpreter was not asked".to_owned()]),
+        cells: vec![],
+        left_out: vec![],
+        probes: vec![],
+        remarks: vec![],
+        counters: None,
+        float64_reference: false,
+        poison_pairs: 0,
+    }
 }

@@ -41,7 +41,8 @@ impl<'a> Bounds<'a> {
             both.into_iter().any(|(a, b)| a.bytes != b.bytes && !is_exact(a, given(&a.name)))
         };
         let needed = runs.iter().any(differs);
-        let sample = emulated.cells.iter().find(|c| c.verdict.passes()).map(|c| &c.cell).filter(|_| needed);
+        let passed = emulated.cells.iter().find(|c| c.verdict.passes()).map(|c| &c.cell);
+        let sample = passed.or_else(|| runs.first().map(|r| &r.cell)).filter(|_| needed);
         let model = sample.and_then(|c| model(original, candidate, c, settings));
         Bounds { side: original, emulated, needed, model }
     }
