@@ -63,17 +63,14 @@ impl Scope<'_> {
         if receiver.is_some() {
             return CallEffect::Unknown;
         }
-        let remembered = self.macros.effects().of_name(name).filter(|_| depth == 0);
-        if let Some(effect) = remembered {
+        if let Some(effect) = self.macros.effects().of_name(name, depth) {
             return effect;
         }
         let Some(known) = self.macros.functions(self.program, name) else { return CallEffect::Anything };
         if !known.is_empty() {
             let effects = known.iter().map(|g| self.remembered(*g, depth + 1));
             let effect = effects.max_by_key(|e| rank(*e)).unwrap_or(CallEffect::Anything);
-            if depth == 0 {
-                self.macros.effects().remember_name(name, effect);
-            }
+            self.macros.effects().remember_name(name, depth, effect);
             return effect;
         }
         if f.atomics.iter().any(|a| a.expr == id) || name.starts_with("atomic") {

@@ -48,8 +48,8 @@ pub struct HostWalk {
 pub struct Effects {
     /// By function and the depth of the call.
     functions: Mutex<BTreeMap<(FunctionRef, u32), CallEffect>>,
-    /// Of what a name may mean that functions of the program have, for calls that stand in the function asked about.
-    names: Mutex<HashMap<String, CallEffect, WordState>>,
+    /// By the depth of the call, and a name that functions of the program have: the worst of what it may mean.
+    names: Mutex<Vec<HashMap<String, CallEffect, WordState>>>,
 }
 
 impl Effects {
@@ -64,13 +64,20 @@ impl Effects {
         })
     }
 
-    /// The effect that a call of `name` is remembered to have.
-    pub fn of_name(&self, name: &str) -> Option<CallEffect> {
-        self.names.lock().unwrap_or_else(PoisonError::into_inner).get(name).copied()
+    /// The effect that a call of `name` is remembered to have at a depth.
+    pub fn of_name(&self, name: &str, depth: u32) -> Option<CallEffect> {
+        let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        names.get(depth as usize)?.get(name).copied()
     }
 
-    pub fn remember_name(&self, name: &str, effect: CallEffect) {
-        self.names.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), effect);
+    pub fn remember_name(&self, name: &str, depth: u32, effect: CallEffect) {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if names.len() <= depth as usize {
+            names.resize_with(depth as usize + 1, HashMap::default);
+        }
+        if let Some(known) = names.get_mut(depth as usize) {
+            known.insert(name.to_owned(), effect);
+        }
     }
 }
 

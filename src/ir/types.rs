@@ -1,6 +1,7 @@
 //! Types as far as an optimiser needs them: scalar kinds and widths, vectors, pointers, arrays.
 
 use super::expr::ExprId;
+use std::sync::Arc;
 
 /// An arithmetic type of known size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -105,8 +106,9 @@ pub enum Type {
         elem: Scalar,
         lanes: u8,
     },
-    Pointer(Box<Pointee>),
-    Reference(Box<Pointee>),
+    /// Shared, since every expression has a type and most types are those of variables.
+    Pointer(Arc<Pointee>),
+    Reference(Arc<Pointee>),
     /// `len` is the extent's expression in the owning function, or `None` for `[]`.
     Array {
         elem: Box<Type>,
@@ -129,7 +131,7 @@ pub struct Pointee {
 
 impl Type {
     pub fn pointer_to(ty: Type) -> Type {
-        Type::Pointer(Box::new(Pointee { ty, is_const: false, is_volatile: false, restrict: false }))
+        Type::Pointer(Arc::new(Pointee { ty, is_const: false, is_volatile: false, restrict: false }))
     }
 
     pub fn scalar(&self) -> Option<Scalar> {

@@ -12,10 +12,10 @@ use crate::predicate::{
 use crate::skill::ast::{Argument, BinaryOp, Expr, ExprKind, Skill, UnaryOp};
 
 /// The names that a condition can see in one context.
-struct Scope {
-    anchors: BTreeMap<String, Anchor>,
+struct Scope<'q> {
+    anchors: BTreeMap<&'q str, Anchor>,
     /// `let`s and tunables.
-    values: BTreeMap<String, Answer>,
+    values: BTreeMap<&'q str, Answer>,
     /// The accesses of the group, which the body rewrites together.
     together: Vec<AccessId>,
 }
@@ -37,7 +37,7 @@ pub struct About<'q> {
 pub struct Asking<'q, 'a> {
     pub about: About<'q>,
     analysis: &'q Analysis<'a>,
-    scopes: Vec<OnceCell<Scope>>,
+    scopes: Vec<OnceCell<Scope<'q>>>,
 }
 
 impl<'a> Evaluator<'_, 'a> {
@@ -47,7 +47,7 @@ impl<'a> Evaluator<'_, 'a> {
     }
 }
 
-impl Asking<'_, '_> {
+impl<'q> Asking<'q, '_> {
     /// The answer that holds for every launch, or that all launches in view agree on.
     pub fn ask(&self, expr: &Expr) -> Answer {
         everywhere(self.analysis, |n, facts| match self.scope(n, facts) {
@@ -56,7 +56,7 @@ impl Asking<'_, '_> {
         })
     }
 
-    fn scope(&self, n: usize, facts: &Facts) -> Option<&Scope> {
+    fn scope(&self, n: usize, facts: &Facts) -> Option<&Scope<'q>> {
         Some(self.scopes.get(n)?.get_or_init(|| scope(facts, self.about)))
     }
 
@@ -99,24 +99,24 @@ pub fn has_tail(test: &Expr) -> bool {
 }
 
 /// Bindings, tunables at their defaults, then the `let`s in order.
-fn scope(facts: &Facts, about: About) -> Scope {
-    let mut anchors: BTreeMap<String, Anchor> = BTreeMap::new();
+fn scope<'q>(facts: &Facts, about: About<'q>) -> Scope<'q> {
+    let mut anchors: BTreeMap<&str, Anchor> = BTreeMap::new();
     for (name, bound) in about.bindings {
         if let Bound::One(anchor) = bound {
-            anchors.insert(name.clone(), *anchor);
+            anchors.insert(name, *anchor);
         }
     }
-    anchors.extend(about.member.map(|(name, anchor)| (name.to_owned(), anchor)));
+    anchors.extend(about.member);
     let tuned = about.skill.tunes.iter().filter_map(|t| {
         let default = t.values.first()?.node;
-        Some((t.name.node.clone(), Answer::int(default.into(), Because::nothing())))
+        Some((t.name.node.as_str(), Answer::int(default.into(), Because::nothing())))
     });
     let together = about.bindings.values().filter(|b| matches!(b, Bound::Each(_))).flat_map(Bound::anchors);
     let together = together.filter_map(|a| if let Place::Access(id) = a.place { Some(id) } else { None }).collect();
     let mut scope = Scope { anchors, values: tuned.collect(), together };
     for definition in &about.skill.lets {
         let answer = value(facts, &definition.value, &scope);
-        scope.values.insert(definition.name.node.clone(), answer);
+        scope.values.insert(&definition.name.node, answer);
     }
     scope
 }
@@ -190,7 +190,7 @@ fn evaluate(facts: &Facts, arguments: &[Argument], scope: &Scope) -> Result<Eval
         };
         match &argument.keyword {
             Some(keyword) => {
-                let anchor = scope.anchors.get(&keyword.node).map(|a| Value::Anchor(*a));
+                let anchor = scope.anchors.get(keyword.node.as_str()).map(|a| Value::Anchor(*a));
                 found.keywords.push((anchor.unwrap_or_else(|| Value::Symbol(keyword.node.clone())), given));
             }
             None => found.args.push(given),
@@ -300,7 +300,7 @@ fn code(facts: &Facts, expr: &Expr, scope: &Scope) -> Result<GuardCode, String> 
     match &expr.kind {
         ExprKind::Int(n) => plain(n.to_string()),
         ExprKind::Bytes(n) => plain(n.to_string()),
-        ExprKind::Name(name) if !scope.values.contains_key(name) => emit(facts, name, &[], scope),
+        ExprKind::Name(name) if !scope.values.contains_key(name.as_str()) => emit(facts, name, &[], scope),
         ExprKind::Call { name, arguments } => emit(facts, &name.node, arguments, scope),
         ExprKind::Binary { op, left, right } => {
             let (a, b) = (code(facts, left, scope)?, code(facts, right, scope)?);

@@ -5,6 +5,7 @@ use super::lower::Lower;
 use super::names::builtin_type;
 use super::tree::{Node, children, field, named};
 use crate::ir::*;
+use std::sync::Arc;
 
 /// What the specifiers in front of a declarator say.
 #[derive(Clone, Debug, Default)]
@@ -164,7 +165,7 @@ impl<'a> Lower<'a> {
                     is_volatile: d.is_volatile,
                     restrict: pointer || words.iter().any(|w| is_restrict(w)),
                 };
-                d.ty = Type::Pointer(Box::new(pointee));
+                d.ty = Type::Pointer(Arc::new(pointee));
                 d.is_const = words.contains(&"const");
                 d.is_volatile = words.contains(&"volatile");
                 inner
@@ -176,7 +177,7 @@ impl<'a> Lower<'a> {
                     is_volatile: d.is_volatile,
                     restrict: named(node).any(|n| is_restrict(self.text(n))),
                 };
-                d.ty = Type::Reference(Box::new(pointee));
+                d.ty = Type::Reference(Arc::new(pointee));
                 d.is_const = false;
                 named(node).filter(|n| n.kind() != Kind::TypeQualifier).last()
             }
@@ -216,7 +217,7 @@ impl<'a> Lower<'a> {
         let base = field(node, Field::Type).map_or(Type::Unknown, |t| self.base_type(t));
         let mut d = self.declarator(base, s.is_const, s.is_volatile, field(node, Field::Declarator));
         if let (true, Type::Pointer(p) | Type::Reference(p)) = (s.restrict, &mut d.ty) {
-            p.restrict = true;
+            Arc::make_mut(p).restrict = true;
         }
         if d.name.is_none() && d.ty == Type::Void {
             return None;
@@ -225,7 +226,7 @@ impl<'a> Lower<'a> {
         let (name, name_span) = d.name.map_or(("", span), |n| (self.text(n), self.span(n)));
         // A parameter of array type is a pointer.
         let ty = match d.ty {
-            Type::Array { elem, .. } => Type::Pointer(Box::new(Pointee {
+            Type::Array { elem, .. } => Type::Pointer(Arc::new(Pointee {
                 ty: *elem,
                 is_const: d.is_const,
                 is_volatile: d.is_volatile,

@@ -6,6 +6,7 @@ use super::lower::{Lower, plain_var};
 use super::names::value;
 use super::tree::{Node, children, field, named};
 use crate::ir::*;
+use std::sync::Arc;
 
 impl<'a> Lower<'a> {
     /// A declaration statement: one `Declare` per declarator.
@@ -203,11 +204,11 @@ fn resolve_auto(declared: Type, init: &Type) -> Type {
             other => other,
         },
         Type::Pointer(p) if p.ty == Type::Auto => match from.element() {
-            Some(e) => Type::Pointer(Box::new(Pointee { ty: e.clone(), ..*p })),
+            Some(e) => Type::Pointer(Arc::new(Pointee { ty: e.clone(), ..*p })),
             None => Type::Pointer(p),
         },
         Type::Reference(p) if p.ty == Type::Auto && from != Type::Unknown => {
-            Type::Reference(Box::new(Pointee { ty: from, ..*p }))
+            Type::Reference(Arc::new(Pointee { ty: from, ..*p }))
         }
         other => other,
     }

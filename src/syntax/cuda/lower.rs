@@ -6,6 +6,7 @@ use super::tree::Node;
 use crate::ir::*;
 use crate::source::Span;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Deeper nesting than this is not read.
 pub const MAX_DEPTH: u32 = 250;
@@ -309,8 +310,8 @@ fn rebuild_lengths(function: &mut Function, ty: &Type, lengths: &mut dyn Iterato
             Type::Array { elem: Box::new(rebuild_lengths(function, elem, lengths)), len }
         }
         Type::Pointer(p) | Type::Reference(p) => {
-            let mut pointee = p.clone();
-            pointee.ty = rebuild_lengths(function, &p.ty, lengths);
+            let inner = rebuild_lengths(function, &p.ty, lengths);
+            let pointee = Arc::new(Pointee { ty: inner, ..**p });
             if matches!(ty, Type::Pointer(_)) { Type::Pointer(pointee) } else { Type::Reference(pointee) }
         }
         other => other.clone(),
@@ -321,11 +322,7 @@ fn rebuild_lengths(function: &mut Function, ty: &Type, lengths: &mut dyn Iterato
 pub(super) fn without_lengths(ty: &Type) -> Type {
     match ty {
         Type::Array { elem, .. } => Type::Array { elem: Box::new(without_lengths(elem)), len: None },
-        Type::Pointer(p) => {
-            let mut p = p.clone();
-            p.ty = without_lengths(&p.ty);
-            Type::Pointer(p)
-        }
+        Type::Pointer(p) => Type::Pointer(Arc::new(Pointee { ty: without_lengths(&p.ty), ..**p })),
         other => other.clone(),
     }
 }

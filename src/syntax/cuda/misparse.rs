@@ -10,6 +10,7 @@ use super::lower::{Lower, plain_var};
 use super::names::builtin_type;
 use super::tree::{Node, field, named, only};
 use crate::ir::*;
+use std::sync::Arc;
 
 /// A change to the masked text that makes the parser see a comparison: the `>` (or `>>`) that was taken for the end of
 /// template arguments becomes `<` (or `<<`), which binds alike. The operator itself is read from the original text.
@@ -198,7 +199,7 @@ impl<'a> Lower<'a> {
         let init = field(expression, Field::Right).filter(|_| assigned).map(|r| self.expr(r));
         let span = self.span(statement);
         let pointee = Pointee { ty, is_const: false, is_volatile: false, restrict: false };
-        let pointee = Box::new(pointee);
+        let pointee = Arc::new(pointee);
         let ty = if is_reference { Type::Reference(pointee) } else { Type::Pointer(pointee) };
         let mut var = plain_var(self.text(name), VarKind::Local, ty, span);
         var.name_span = self.span(name);
