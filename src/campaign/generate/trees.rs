@@ -252,8 +252,9 @@ fn of_pairs(k: &mut Kernel) {
     k.line("  __syncthreads();");
     k.line("}");
     k.line("if (threadIdx.x == 0) {");
-    k.line(format!("  {y}[2 * blockIdx.x] = {sm}[0].x;"));
-    k.line(format!("  {y}[2 * blockIdx.x + 1] = {sm}[0].y;"));
+    k.line(format!("  const float2 both = {sm}[0];"));
+    k.line(format!("  {y}[2 * blockIdx.x] = both.x;"));
+    k.line(format!("  {y}[2 * blockIdx.x + 1] = both.y;"));
     k.line("}");
 }
 
