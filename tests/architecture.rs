@@ -54,6 +54,7 @@ const PURE: &[&str] = &[
     "src/facts",
     "src/infer",
     "src/predicate",
+    "src/honesty",
     "src/ptx",
     "src/skill",
     "src/campaign",
@@ -71,7 +72,7 @@ fn pure_modules_do_no_io() {
 fn modules_point_one_way() {
     let later = |names: &[&str]| -> Vec<String> { names.iter().map(|n| format!("crate::{n}")).collect() };
     let order = ["source", "diag", "ir", "syntax", "contract", "facts", "infer", "predicate", "edit", "skill"];
-    let outer = ["campaign", "child", "cli", "compile", "project", "lock", "config", "gpu"];
+    let outer = ["campaign", "child", "cli", "compile", "project", "lock", "config", "gpu", "honesty"];
     for (i, module) in order.iter().enumerate() {
         // `source` and `diag` know each other: a diagnostic has spans, reading a file has problems.
         // The registry answers in the words of the skill language, so `predicate` may use `skill::vocabulary`.
@@ -83,6 +84,15 @@ fn modules_point_one_way() {
         let words: Vec<&str> = forbidden.iter().map(String::as_str).collect();
         refuse(&[&format!("src/{module}")], &words, "modules point one way");
     }
+}
+
+#[test]
+fn honesty_knows_facts_and_the_interpreter_alone() {
+    let names = ["syntax", "infer", "edit", "skill", "gate", "cli", "compile", "project", "lock", "config", "gpu"];
+    let forbidden: Vec<String> = names.iter().map(|n| format!("crate::{n}")).collect();
+    let words: Vec<&str> = forbidden.iter().map(String::as_str).collect();
+    refuse(&["src/honesty"], &words, "it judges the facts and must not rest on what rests on them");
+    refuse(&["src/ptx"], &["crate::honesty"], "the interpreter does not know who listens");
 }
 
 #[test]

@@ -40,7 +40,8 @@ struct Kernel {
     depth: Depth,
     launches: u32,
     unmatched: u32,
-    overflowed: u64,
+    /// Where signed arithmetic overflowed, and in how many threads.
+    overflowed: Vec<String>,
     /// Blocks that were watched, of how many.
     blocks: (u64, u64),
     kinds: Vec<(Kind, Sums)>,
@@ -114,8 +115,8 @@ fn print_file(file: &File, printer: &mut Printer) -> Result<(), Failure> {
         if k.blocks.0 < k.blocks.1 {
             printer.line(format!("  {} of {} blocks were watched", k.blocks.0, k.blocks.1))?;
         }
-        if k.overflowed > 0 {
-            printer.line(format!("  signed arithmetic overflowed in {} threads", k.overflowed))?;
+        for text in &k.overflowed {
+            printer.line(format!("  not defined: {text}"))?;
         }
         for text in &k.assumed {
             printer.line(format!("  assumed and not so: {text}"))?;
@@ -159,7 +160,7 @@ fn file_json(file: &File) -> Value {
         };
         json!({
             "kernel": k.name, "observed": k.depth.word(), "launches": k.launches, "unmatched_launches": k.unmatched,
-            "blocks_watched": k.blocks.0, "blocks": k.blocks.1, "overflowed_threads": k.overflowed,
+            "blocks_watched": k.blocks.0, "blocks": k.blocks.1, "overflowed": k.overflowed,
             "kinds": kinds_json(&k.kinds), "contradictions": listed, "assumed_and_not_so": k.assumed,
         })
     };
@@ -405,12 +406,18 @@ impl Examiner<'_> {
                 }
             }
         }
+        let overflow = |(claim, threads): (&usize, &u64)| {
+            let claim = n.study.claims.first()?.claims.get(*claim)?;
+            let text = self.opened.sources().slice(claim.span);
+            Some(format!("signed arithmetic overflows in `{text}` in {threads} threads"))
+        };
+        let overflowed = n.outcome.overflowed.iter().filter_map(overflow).collect();
         Kernel {
             name: n.key.to_string(),
             depth: n.depth,
             launches: n.outcome.launches,
             unmatched: n.outcome.unmatched,
-            overflowed: n.outcome.overflowed,
+            overflowed,
             blocks: n.blocks,
             kinds,
             contradictions,

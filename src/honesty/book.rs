@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::claim::{Claims, Probe, Says};
 use super::symbol::{Sum, Symbols, Test};
-use crate::facts::{Atom, Interval, Poly, Stated, type_range};
+use crate::facts::{Atom, Interval, Poly, Stated};
 use crate::ir::*;
 
 /// What a claim is compared with, with its polynomials ready to be computed.
@@ -65,8 +65,8 @@ pub struct Book {
     pub(super) by_note: Vec<Vec<usize>>,
     /// By note: the symbol whose value it is.
     pub(super) binds: Vec<Option<usize>>,
-    /// By note: the claim of the value of an expression of signed type, and the values of that type.
-    pub(super) signed: Vec<Option<(usize, Interval)>>,
+    /// By note: the claim of the value of an expression of signed type, and that type.
+    pub(super) signed: Vec<Option<(usize, Scalar)>>,
     /// By loop: symbols of one iteration; the note of its turn; claims that are settled at a turn.
     pub(super) born: Vec<Vec<usize>>,
     pub(super) once: Vec<Vec<usize>>,
@@ -167,8 +167,8 @@ impl Book {
         }
         for (note, claims) in self.by_note.iter().enumerate() {
             let ty = claims.iter().find_map(|c| match self.claims.claims[*c].says {
-                Says::Type { bytes: 4, unsigned: false } => Some(type_range(Scalar::I32)),
-                Says::Type { bytes: 8, unsigned: false } => Some(type_range(Scalar::I64)),
+                Says::Type { bytes: 4, unsigned: false } => Some(Scalar::I32),
+                Says::Type { bytes: 8, unsigned: false } => Some(Scalar::I64),
                 _ => None,
             });
             let exact = |c: &&usize| matches!(self.checks[**c], Check::Equals { modular: false, own: false, .. });

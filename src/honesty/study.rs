@@ -1,6 +1,6 @@
 //! One kernel with everything that the facts say of it, under every context.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::book::Book;
@@ -88,19 +88,22 @@ pub struct Outcome {
     pub launches: u32,
     /// Launches of which no launch or instantiation in view speaks, though there are some.
     pub unmatched: u32,
-    pub overflowed: u64,
+    /// Threads in which signed arithmetic overflowed, by the claim for any launch that shows it.
+    pub overflowed: BTreeMap<usize, u64>,
 }
 
 impl Outcome {
     pub fn new(study: &Study) -> Outcome {
         let contexts = study.claims.iter().map(|c| (0, vec![Tally::default(); c.claims.len()])).collect();
-        Outcome { contexts, launches: 0, unmatched: 0, overflowed: 0 }
+        Outcome { contexts, launches: 0, unmatched: 0, overflowed: BTreeMap::new() }
     }
 
     /// Adds one launch: what each context's watch says.
     pub fn add(&mut self, watched: Vec<Watched>) {
         self.launches += 1;
-        self.overflowed += watched.first().map_or(0, |w| w.overflowed);
+        for (claim, threads) in watched.first().map_or(&BTreeMap::new(), |w| &w.overflowed) {
+            *self.overflowed.entry(*claim).or_default() += threads;
+        }
         let in_view = watched.get(1..).unwrap_or_default();
         self.unmatched += u32::from(!in_view.is_empty() && !in_view.iter().any(|w| w.applies));
         for ((count, sums), w) in self.contexts.iter_mut().zip(watched) {

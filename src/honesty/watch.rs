@@ -7,10 +7,11 @@ use super::banks::Degrees;
 use super::book::{Book, Check, index};
 use super::claim::{Kind, Probe};
 use super::prelude::SIGNED;
+use super::symbol::wrapped;
 use super::tally::{Contradiction, Tally};
 use super::thread::Thread;
 use super::touched::Touched;
-use crate::facts::{Atom, Interval};
+use crate::facts::{Atom, Interval, type_range};
 use crate::ir::{AccessId, AccessMode, Axis, LoopId};
 use crate::ptx::{Note, Observer};
 
@@ -67,8 +68,8 @@ pub struct Watch {
     tallies: Vec<Tally>,
     /// Whether the launch is one of which the book speaks; `None` before any thread began.
     applies: Option<bool>,
-    /// Threads in which signed arithmetic overflowed, after which nothing is defined.
-    pub overflowed: u64,
+    /// Threads in which signed arithmetic overflowed, after which nothing is defined, by the claim that shows it.
+    overflowed: BTreeMap<usize, u64>,
 }
 
 /// What a finished watch says.
@@ -76,7 +77,8 @@ pub struct Watch {
 pub struct Watched {
     pub applies: bool,
     pub tallies: Vec<Tally>,
-    pub overflowed: u64,
+    /// Threads in which signed arithmetic overflowed, by the claim whose value shows it.
+    pub overflowed: BTreeMap<usize, u64>,
 }
 
 /// Whether a claim holds; `None` where that cannot be computed.
@@ -90,7 +92,7 @@ impl Watch {
     pub fn new(book: Arc<Book>, shape: Shape) -> Watch {
         let tallies = vec![Tally::default(); book.len()];
         let (blocks, touched) = (BTreeMap::new(), Touched::default());
-        Watch { book, shape, blocks, touched, tallies, applies: None, overflowed: 0 }
+        Watch { book, shape, blocks, touched, tallies, applies: None, overflowed: BTreeMap::new() }
     }
 
     fn tell(&mut self, claim: usize, block: u64, thread: u32, verdict: Verdict) {
@@ -170,7 +172,9 @@ impl Watch {
         t.logs.retain(|(claim, _), _| !book.movable[k].contains(claim));
         book.once[k].iter().for_each(|c| _ = t.once.insert(*c, 0));
         t.expected[k] = match book.trips[k].and_then(|c| book.checks.get(c)) {
-            Some(Check::Trip { count, clamped }) => count.value(&t.values).map(|v| if *clamped { v.max(0) } else { v }),
+            Some(Check::Trip { count, clamped }) => {
+                count.value(&t.values).map(|v| if *clamped { v.max(0) } else { v })
+            }
             _ => None,
         };
         t.open[k] = true;
@@ -196,7 +200,8 @@ impl Watch {
         let turns = t.turns[k];
         t.set(book, &Atom::Iter(l), turns.into());
         book.born[k].iter().for_each(|slot| t.values[*slot] = None);
-        let counts: Vec<(usize, u32)> = book.once[k].iter().map(|c| (*c, t.once.insert(*c, 0).unwrap_or(0))).collect();
+        let counts: Vec<(usize, u32)> =
+            book.once[k].iter().map(|c| (*c, t.once.insert(*c, 0).unwrap_or(0))).collect();
         if turns > 0 && !t.overflowed {
             for (claim, count) in counts {
                 let verdict = verdict(count == 1, || format!("{count} times in one iteration"));
@@ -214,9 +219,9 @@ impl Watch {
         if t.overflowed {
             return;
         }
-        if overflows(book, id, t) {
+        if let Some(claim) = overflow(book, id, t, seen) {
             t.overflowed = true;
-            self.overflowed += 1;
+            *self.overflowed.entry(claim).or_default() += 1;
             return;
         }
         for claim in &book.by_note[id] {
@@ -300,7 +305,8 @@ impl Watch {
                 if note.lanes >> lane & 3 != 3 || (thread + 1) % width == 0 {
                     continue;
                 }
-                let (Some(t), Some(u)) = (state.threads.get(thread as usize), state.threads.get(thread as usize + 1))
+                let (Some(t), Some(u)) =
+                    (state.threads.get(thread as usize), state.threads.get(thread as usize + 1))
                 else {
                     continue;
                 };
@@ -308,9 +314,9 @@ impl Watch {
                     continue;
                 }
                 let grown = note.values[lane as usize + 1].wrapping_sub(note.values[lane as usize]) as i64;
-                let verdict = step
-                    .value(&t.values)
-                    .and_then(|s| verdict(same_word(s, grown.into()), || format!("{grown} bytes instead of {s}")));
+                let verdict = step.value(&t.values).and_then(|s| {
+                    verdict(same_word(s, grown.into()), || format!("{grown} bytes instead of {s}"))
+                });
                 said.push((*claim, thread, verdict));
             }
         }
@@ -428,13 +434,13 @@ fn same_word(a: i128, b: i128) -> bool {
     (a.wrapping_sub(b)) as u64 == 0
 }
 
-/// Whether the value that a claim gives a signed expression lies outside of its type: the program is not defined then.
-fn overflows(book: &Book, id: usize, t: &Thread) -> bool {
-    let Some((claim, range)) = book.signed[id] else { return false };
-    match book.checks.get(claim) {
-        Some(Check::Equals { value, .. }) => value.value(&t.values).is_some_and(|v| !Interval::point(v).within(range)),
-        _ => false,
-    }
+/// The claim by whose value a signed expression overflows: outside of its type, and cut to it what was seen. The program
+/// is not defined then.
+fn overflow(book: &Book, id: usize, t: &Thread, seen: i128) -> Option<usize> {
+    let (claim, ty) = book.signed[id]?;
+    let Check::Equals { value, .. } = book.checks.get(claim)? else { return None };
+    let v = value.value(&t.values)?;
+    (!Interval::point(v).within(type_range(ty)) && wrapped(v, ty) == Some(seen)).then_some(claim)
 }
 
 /// What one thread decides by itself; `None` for what is settled elsewhere.
@@ -469,9 +475,7 @@ fn single(
                 format!("{} of {bytes} bytes", if is_unsigned { "unsigned" } else { "signed" })
             })
         }
-        Check::Means(test) => {
-            test.value(&t.values).and_then(|v| verdict(v == (seen != 0), || format!("{}", seen != 0)))
-        }
+        Check::Means(test) => test.value(&t.values).and_then(|v| verdict(v == (seen != 0), || format!("{}", seen != 0))),
         Check::Decided(v) => verdict(*v == (seen != 0), || format!("{}", seen != 0)),
         Check::Known(holds) => holds.value(&t.values).and_then(|v| verdict(v, || "it does not hold".into())),
         Check::Address { root, offset } => t.values[*root].and_then(|base| {
