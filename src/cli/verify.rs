@@ -5,6 +5,7 @@ mod build;
 mod compilers;
 mod contract;
 mod gather;
+mod reference;
 
 use std::path::{Path, PathBuf};
 
@@ -45,6 +46,9 @@ pub struct Args {
     /// What of the candidate stands for what of the original, where names do not say it
     #[arg(long = "match", value_name = "CANDIDATE=ORIGINAL", value_parser = pair)]
     given: Vec<(String, String)>,
+    /// Run the command that the contract names as its reference
+    #[arg(long)]
+    trust: bool,
     /// Write the report as a page of its own
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -113,7 +117,9 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
     original.unfilled(&before)?;
     candidate.unfilled(&after)?;
     let settings = args.running.settings();
-    let outcome = gate::verify_pair(&before.side, &after.side, &settings);
+    let referee = reference::open(&original, &settled.plan, &settings, args.trust)?;
+    let oracle = referee.as_ref().map(|r| r.oracle.as_ref());
+    let outcome = gate::verify_against(&before.side, &after.side, &settings, oracle);
     let (ours, theirs) = problems(&outcome, &original, &candidate);
     let report = Report {
         original: original.input(&before.side),
@@ -123,7 +129,7 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
         contract: (settled.origin.describe(), settled.origin.word().to_owned()),
         accepted: settled.accepted,
         launches: adopted.how,
-        matched: settled.notes.iter().chain(&adopted.notes).cloned().collect(),
+        matched: settled.notes.iter().chain(&adopted.notes).chain(referee.iter().map(|r| &r.says)).cloned().collect(),
         outcome: &outcome,
         resources: resources(&before.side, &after.side),
         problems: ours.iter().chain(&theirs).cloned().collect(),
@@ -266,7 +272,11 @@ fn reproduce(args: &Args) -> String {
     for d in &args.running.define {
         add("-D", Some(d.clone()));
     }
-    for (flag, on) in [("--accept-proposed", args.running.accept_proposed), ("--thorough", args.running.thorough)] {
+    for (flag, on) in [
+        ("--accept-proposed", args.running.accept_proposed),
+        ("--thorough", args.running.thorough),
+        ("--trust", args.trust),
+    ] {
         if on {
             out.push(' ');
             out.push_str(flag);

@@ -79,6 +79,11 @@ pub enum Undefined {
     WritesGuard {
         name: String,
     },
+    /// It does not compute what the contract's reference does.
+    OffReference {
+        name: String,
+        index: u64,
+    },
 }
 
 /// What is wrong with the candidate.

@@ -84,6 +84,11 @@ pub fn undefined(sources: &Sources, cell: &Cell, what: &Undefined) -> Diagnostic
             format!("the original changes `{name}`, which the contract calls an input, first at element {index}"),
         )
         .next(format!("give `{name}` the role inout or temp in the contract")),
+        Undefined::OffReference { name, index } => Diagnostic::warning(
+            Code(655),
+            format!("the original and the contract's reference differ in `{name}`, first at element {index}"),
+        )
+        .next("mend the one that is wrong, or take the original for the reference"),
         Undefined::WritesGuard { name } => {
             Diagnostic::warning(Code(655), format!("the original writes before the first element of `{name}`"))
         }

@@ -122,6 +122,7 @@ fn not_defined(u: &Undefined) -> Value {
         Undefined::Finding(l) => json!({ "why": "finding", "finding": located(l) }),
         Undefined::Stopped(s) => json!({ "why": "stopped", "text": s.to_string() }),
         Undefined::WritesInput { name, index } => json!({ "why": "writes-input", "name": name, "index": index }),
+        Undefined::OffReference { name, index } => json!({ "why": "off-reference", "name": name, "index": index }),
         Undefined::WritesGuard { name } => json!({ "why": "writes-guard", "name": name }),
     }
 }

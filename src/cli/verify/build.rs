@@ -90,6 +90,10 @@ impl Builder {
         Builder { gate, headers: Disk { resolver: Resolver::new(include, &root) }, options, arch: arch.to_owned() }
     }
 
+    pub fn headers(&self) -> &dyn HeaderSource {
+        &self.headers
+    }
+
     /// Compiles every kernel of `plan` in `source`.
     pub fn side(&self, sources: &Sources, file: FileId, program: &Program, plan: &Plan) -> Result<Built, Unbuilt> {
         let source = sources.get(file);

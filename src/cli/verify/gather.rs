@@ -102,6 +102,12 @@ impl Opened {
         Opened { builder: Builder::new(&path, &[], &[], &[], arch), path, loaded, file, configured: None }
     }
 
+    /// Name and text of the file, and where its headers are.
+    pub fn text(&self) -> (String, String, &dyn kopt::compile::HeaderSource) {
+        let source = self.sources().get(self.file);
+        (source.name.clone(), source.text.to_string(), self.builder.headers())
+    }
+
     pub fn sources(&self) -> &Sources {
         self.loaded.sources()
     }
