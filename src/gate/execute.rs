@@ -298,7 +298,14 @@ fn launch(
     };
     let request = Launch { grid: l.grid, block: l.block, dynamic_shared: l.shared, params };
     let limits = Limits { steps: how.limits.steps.saturating_sub(ran.steps), ..how.limits };
-    let options = Options { mode: how.mode, checks: how.checks, counters: how.counters, threads: 1, limits };
+    let options = Options {
+        mode: how.mode,
+        checks: how.checks,
+        counters: how.counters,
+        threads: 1,
+        limits,
+        ..Options::default()
+    };
     let outcome = match run(program, &request, memory, &options) {
         Ok(outcome) => outcome,
         Err(e) => {

@@ -29,7 +29,7 @@ pub(super) fn locate(kernel: &str, program: &Program, f: &Finding) -> Located {
 /// Whether the language leaves a program with such a finding undefined. Unordered writes of one value are reported and
 /// do no harm on any device.
 pub fn is_undefined(kind: Kind) -> bool {
-    kind != Kind::BenignRace
+    kind.is_undefined()
 }
 
 /// What the finding is, in words.
@@ -39,8 +39,10 @@ pub fn describe(kind: Kind) -> &'static str {
         Kind::Misaligned => "misaligned access",
         Kind::UninitialisedShared => "read of shared memory that nothing wrote",
         Kind::UninitialisedGlobal => "read of global memory that nothing wrote",
+        Kind::UninitialisedLocal => "use of local memory that nothing wrote",
         Kind::Race => "data race",
         Kind::BenignRace => "unordered writes of the same value",
+        Kind::BenignPattern => "plain read of a value that only a compare-and-swap relies on",
         Kind::DivergentBarrier => "barrier that not all threads reach",
         Kind::InactiveLane => "warp operation with a lane that does not take part",
         Kind::UnfinishedCopy => "access to memory that an asynchronous copy still writes",

@@ -1,13 +1,17 @@
 //! `atom` and `red`.
 //!
 //! `m`: bits 0-4 operation, 5-7 type, 8-9 space (generic, global, shared), 10 result wanted, 11 64-bit base,
-//! 12 acquire or release, 13 frame, 16-18 log2 bytes.
+//! 12 acquire, 13 frame, 14 release, 15 scope of the block, 16-18 log2 bytes.
 
 use super::memory::is_hint;
 use super::mods::Mods;
 use super::op::*;
 use super::{Decoded, Decoder};
 use crate::ptx::ast::*;
+
+pub(crate) const ACQUIRE: u32 = 1 << 12;
+pub(crate) const RELEASE: u32 = 1 << 14;
+pub(crate) const NEAR: u32 = 1 << 15;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -62,6 +66,7 @@ impl<'a> Decoder<'a> {
         }
         let reduction = m.base == "red";
         let order = m.one_of(&["relaxed", "acquire", "release", "acq_rel"]);
+        let near = m.flag("cta");
         let space = match m.one_of(&["global", "shared", "shared::cta"]) {
             None => 0,
             Some("global") => 1,
@@ -111,7 +116,9 @@ impl<'a> Decoder<'a> {
             | (space as u32) << 8
             | u32::from(!reduction) << 10
             | u32::from(address.wide) << 11
-            | u32::from(matches!(order, Some("acquire" | "release" | "acq_rel"))) << 12
+            | if matches!(order, Some("acquire" | "acq_rel")) { ACQUIRE } else { 0 }
+            | if matches!(order, Some("release" | "acq_rel")) { RELEASE } else { 0 }
+            | if near { NEAR } else { 0 }
             | u32::from(address.frame) << 13
             | ty.bytes().trailing_zeros() << 16;
         if space != 2 {
@@ -119,6 +126,9 @@ impl<'a> Decoder<'a> {
                 self.program.traits.ordered_atomics = true;
             }
             self.red_kinds.push((name.1 as u8, ty));
+        }
+        if order.is_some_and(|o| o != "relaxed") {
+            self.program.traits.synchronises = true;
         }
         self.push(inst)?;
         Ok(true)

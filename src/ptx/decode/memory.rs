@@ -2,7 +2,7 @@
 //!
 //! `m` of loads and stores: bits 0-2 log2 of the element's bytes, 3 sign-extend, 4 registers are 64-bit, 5-8 elements,
 //! 9 the base register has 64 bits, 10 strong (volatile, relaxed, acquire, release), 11 acquire or release,
-//! 12 frame-relative, 13 16-bit registers, 14 read-only path.
+//! 12 frame-relative, 13 16-bit registers, 15 volatile, 16 scope of the block, 17 tentative (`tentative`).
 
 use super::mods::Mods;
 use super::op::*;
@@ -17,6 +17,9 @@ pub(crate) const STRONG: u32 = 1 << 10;
 pub(crate) const ORDERED: u32 = 1 << 11;
 pub(crate) const FRAME: u32 = 1 << 12;
 pub(crate) const SHORT_REGS: u32 = 1 << 13;
+pub(crate) const VOLATILE: u32 = 1 << 15;
+pub(crate) const NEAR: u32 = 1 << 16;
+pub(crate) const TENTATIVE: u32 = 1 << 17;
 
 /// Cache hints, scopes and weak ordering: no effect on what one block computes.
 pub(super) fn is_hint(part: &str) -> bool {
@@ -55,6 +58,7 @@ impl<'a> Decoder<'a> {
                 m.skip(|p| matches!(p, "sc" | "acq_rel" | "acquire" | "release" | "level"));
                 let mut inst = Inst::new(Op::Fence);
                 inst.m = wide;
+                self.program.traits.synchronises = true;
                 self.push(inst)?;
                 Ok(true)
             }
@@ -65,6 +69,7 @@ impl<'a> Decoder<'a> {
     fn load_store(&mut self, m: &mut Mods, i: &'a Instruction) -> Decoded<bool> {
         let store = m.base == "st";
         let strong = m.one_of(&["volatile", "relaxed", "acquire", "release", "mmio"]);
+        let near = strong.is_some() && m.flag("cta");
         let space = m.take_map(|part| {
             Some(match part {
                 "global" => Space::Global,
@@ -98,6 +103,8 @@ impl<'a> Decoder<'a> {
             | flag(address.wide, WIDE_BASE)
             | flag(strong.is_some(), STRONG)
             | flag(matches!(strong, Some("acquire" | "release")), ORDERED)
+            | flag(strong == Some("volatile"), VOLATILE)
+            | flag(near, NEAR)
             | flag(address.frame, FRAME);
         inst.op = match (self.memory_op(store, space, address)?, strong) {
             (Op::LdGlobal, Some(_)) => Op::LdStrongGlobal,
@@ -134,6 +141,7 @@ impl<'a> Decoder<'a> {
         if strong.is_some() && matches!(space, Space::Global | Space::Generic) {
             self.program.traits.volatile_global = true;
         }
+        self.program.traits.synchronises |= inst.m & ORDERED != 0;
         self.push(inst)?;
         Ok(true)
     }

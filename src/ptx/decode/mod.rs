@@ -11,6 +11,7 @@ mod compare;
 mod control;
 mod convert;
 mod float;
+pub(crate) mod flow;
 mod half;
 pub(crate) mod matrix;
 pub(crate) mod memory;
@@ -18,6 +19,7 @@ mod mods;
 mod moves;
 pub(crate) mod op;
 mod operand;
+mod patterns;
 pub(crate) mod program;
 mod scope;
 mod variables;
@@ -324,6 +326,7 @@ impl<'a> Decoder<'a> {
         if kinds.iter().any(|k| Some(*k) != first) {
             self.program.traits.ordered_atomics = true;
         }
+        patterns::mark(&mut self.program);
         self.program.function_indices = self.function_index.iter().map(|(m, f)| (*m as u32, *f)).collect();
         self.program.function_indices.sort_unstable();
         Ok(self.program)

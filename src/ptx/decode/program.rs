@@ -157,6 +157,8 @@ pub(crate) struct Traits {
     /// An atomic whose result is used, or a float or mixed reduction: blocks must run in order.
     pub ordered_atomics: bool,
     pub volatile_global: bool,
+    /// Fences, or accesses that acquire or release.
+    pub synchronises: bool,
     pub asynchronous: bool,
     pub partial_barriers: bool,
     pub mbarriers: bool,

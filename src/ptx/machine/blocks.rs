@@ -5,6 +5,7 @@ use super::dispatch::{Instance, Level, run};
 use super::exec::barrier;
 use super::exec::warp_ops;
 use super::findings::Kind;
+use super::permutation::Permutation;
 use super::shadow::BlockState;
 use super::warp::{State, Warp};
 use crate::ptx::decode::op::Op;
@@ -22,6 +23,10 @@ pub(crate) struct Resident {
     shadow: BlockState,
     fuel: u64,
     pub prints: Vec<String>,
+    /// Position of the block in the order of blocks.
+    pub position: u64,
+    /// Warps in the order in which they get their turns.
+    order: Vec<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +48,8 @@ impl Resident {
             shadow: BlockState::default(),
             fuel: 0,
             prints: vec![],
+            position: 0,
+            order: vec![],
         }
     }
 
@@ -57,6 +64,12 @@ impl Resident {
     /// Makes this the state of a new block.
     pub fn begin(&mut self, ctx: &mut Context, block: u64, check: bool) {
         self.block = block;
+        let seed = ctx.options.order;
+        // Mixed orders differ from block to block.
+        let seed = if seed < 2 { seed } else { seed.wrapping_add(block).max(2) };
+        let order = Permutation::new(seed, self.warps.len() as u64);
+        self.order.clear();
+        self.order.extend((0..self.warps.len() as u64).map(|n| order.at(n) as usize));
         self.fuel = ctx.options.limits.block_steps;
         self.shared.iter_mut().for_each(|w| *w = 0);
         self.barriers.iter_mut().for_each(|b| *b = Barrier::default());
@@ -79,7 +92,7 @@ impl Resident {
         }
         if check {
             self.swap(ctx);
-            ctx.shadow.begin_block(block, self.warps.len(), ctx.shared_bytes as usize / 4 + 8);
+            ctx.shadow.begin_block(block, self.warps.len(), count, ctx.shared_bytes as usize / 4 + 8);
             self.swap(ctx);
         }
     }
@@ -97,6 +110,9 @@ impl Resident {
     /// Runs until the block ends, or for about `quantum` instructions, or until all its threads only poll.
     pub fn run(&mut self, ctx: &mut Context, level: Level, instance: Instance, quantum: u64) -> Progress {
         self.swap(ctx);
+        if instance == Instance::Full {
+            ctx.shadow.resume_block();
+        }
         let progress = self.turn(ctx, level, instance, quantum);
         self.swap(ctx);
         progress
@@ -105,10 +121,12 @@ impl Resident {
     fn turn(&mut self, ctx: &mut Context, level: Level, instance: Instance, quantum: u64) -> Progress {
         let check = instance == Instance::Full;
         let start = ctx.fuel;
-        ctx.yields = 0;
+        // What other blocks of the same worker did must not show.
+        (ctx.yields, ctx.polls) = (0, 0);
         loop {
             let mut ran = false;
-            for w in &mut self.warps {
+            for at in &self.order {
+                let Some(w) = self.warps.get_mut(*at) else { continue };
                 ran |= run(level, instance, ctx, w, WARP_TURN);
                 if ctx.halt.is_some() {
                     return Progress::Halted;
@@ -139,7 +157,7 @@ impl Resident {
     /// Nothing can run: lanes that wait for others of their warp go on without them, or it is a deadlock.
     fn unblock(&mut self, ctx: &mut Context) -> bool {
         for w in &mut self.warps {
-            warp_ops::settle(w);
+            warp_ops::settle(w, &ctx.program.code);
             if w.groups.iter().any(|g| g.state == State::Ready) {
                 return true;
             }

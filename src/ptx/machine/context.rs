@@ -1,11 +1,14 @@
 //! What a worker needs to run blocks: the launch, shared memory, barriers, results.
 
+use std::rc::Rc;
+
 use super::counters::Site;
 use super::findings::{Findings, Kind, Sample};
 use super::launch::{Launch, Options};
 use super::memory::Memory;
 use super::shadow::Shadow;
 use super::touched::Touched;
+use crate::ptx::decode::flow::Flow;
 use crate::ptx::decode::program::{LineId, Program};
 
 /// How a run was configured; constants, so that what is off costs nothing.
@@ -92,6 +95,8 @@ pub(crate) struct Context<'a> {
     /// Times that a group of the block made way.
     pub yields: u32,
     pub halt: Option<Halt>,
+    /// What registers each instruction reads and writes; made when it is first needed.
+    pub flows: Option<Rc<Vec<Flow>>>,
 }
 
 impl Context<'_> {

@@ -11,10 +11,15 @@ pub enum Kind {
     Misaligned,
     UninitialisedShared,
     UninitialisedGlobal,
+    /// A value of local memory that nothing wrote was used.
+    UninitialisedLocal,
     /// Two unordered accesses of one address, at least one a write.
     Race,
     /// Unordered writes of the same value.
     BenignRace,
+    /// A race that does no harm by its form: a plain read of what other threads update atomically, whose value only goes
+    /// into a compare-and-swap, which fails if it was stale.
+    BenignPattern,
     DivergentBarrier,
     /// A warp-wide operation that names lanes which do not take part, or reads from one.
     InactiveLane,
@@ -33,6 +38,12 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Whether the language defines no meaning for a program that does this. False for races that do no harm on any
+    /// device.
+    pub fn is_undefined(self) -> bool {
+        !matches!(self, Kind::BenignRace | Kind::BenignPattern)
+    }
+
     /// Found in every run; the others need `Options::checks`.
     pub fn is_always_checked(self) -> bool {
         use Kind::*;

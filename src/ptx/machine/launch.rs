@@ -112,6 +112,9 @@ pub struct Options {
     /// Threads to run independent blocks on; 0 is 1. Results do not depend on it.
     pub threads: u32,
     pub limits: Limits,
+    /// In which order blocks, and warps of a block, come first: 0 ascending, 1 descending, others mixed. One number, one
+    /// order. What a defined program computes is the same in all, but for the order of atomics.
+    pub order: u64,
 }
 
 /// In which order blocks ran.

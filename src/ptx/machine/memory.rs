@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 
 use crate::ptx::ast::Space;
 use crate::ptx::decode::program::{FUNCTION_BASE, Program};
@@ -30,6 +30,9 @@ pub(crate) struct Allocation {
     /// Last writer and readers of each word, for the race check; made at first use.
     pub writers: OnceLock<Box<[AtomicU32]>>,
     pub readers: OnceLock<Box<[AtomicU32]>>,
+    /// What the tags say of the bytes of their words; made at the first access of a part of a word.
+    pub writer_forms: OnceLock<Box<[AtomicU8]>>,
+    pub reader_forms: OnceLock<Box<[AtomicU8]>>,
 }
 
 pub(crate) fn zeros(count: usize) -> Box<[AtomicU32]> {
@@ -40,6 +43,17 @@ impl Allocation {
     /// The tags of writers or readers, one for each word.
     pub fn tags(cell: &OnceLock<Box<[AtomicU32]>>, words: usize) -> &[AtomicU32] {
         cell.get_or_init(|| zeros(words))
+    }
+
+    /// The forms of tags, one for each word.
+    pub fn forms(cell: &OnceLock<Box<[AtomicU8]>>, words: usize) -> &[AtomicU8] {
+        cell.get_or_init(|| (0..words).map(|_| AtomicU8::new(0)).collect())
+    }
+
+    /// Forgets who wrote and read what.
+    fn forget(&mut self) {
+        (self.writers, self.readers) = (OnceLock::new(), OnceLock::new());
+        (self.writer_forms, self.reader_forms) = (OnceLock::new(), OnceLock::new());
     }
 
     /// Reads 1, 2, 4 or 8 bytes at an aligned offset in range.
@@ -191,6 +205,8 @@ impl Memory {
             defined: zeros(words.div_ceil(8)),
             writers: OnceLock::new(),
             readers: OnceLock::new(),
+            writer_forms: OnceLock::new(),
+            reader_forms: OnceLock::new(),
         });
         Ok(AllocationId(self.allocations.len() as u32 - 1))
     }
@@ -258,7 +274,12 @@ impl Memory {
     /// Bytes of tags for the race check and of defined marks: what checking costs beside the buffers themselves.
     pub fn shadow_bytes(&self) -> u64 {
         let tags = |cell: &OnceLock<Box<[AtomicU32]>>| cell.get().map_or(0, |t| 4 * t.len() as u64);
-        self.allocations.iter().map(|a| 4 * a.defined.len() as u64 + tags(&a.writers) + tags(&a.readers)).sum()
+        let forms = |cell: &OnceLock<Box<[AtomicU8]>>| cell.get().map_or(0, |f| f.len() as u64);
+        let of = |a: &Allocation| {
+            let tags = tags(&a.writers) + tags(&a.readers) + forms(&a.writer_forms) + forms(&a.reader_forms);
+            4 * a.defined.len() as u64 + tags
+        };
+        self.allocations.iter().map(of).sum()
     }
 
     /// Allocates and initialises the module variables of a program that are not there yet. Unset bytes are zero.
@@ -298,6 +319,12 @@ impl Memory {
         Ok(())
     }
 
+    /// Forgets who wrote and read what in earlier launches, and numbers accesses from the start.
+    pub(crate) fn forget(&mut self) {
+        self.allocations.iter_mut().for_each(Allocation::forget);
+        self.segment = 0;
+    }
+
     /// Contents and defined marks of everything that a launch may write.
     pub(crate) fn snapshot(&self) -> Vec<(usize, Vec<u32>, Vec<u32>)> {
         let copy = |words: &[AtomicU32]| words.iter().map(|w| w.load(Relaxed)).collect();
@@ -311,7 +338,7 @@ impl Memory {
             let Some(a) = self.allocations.get_mut(n) else { continue };
             a.words.iter().zip(words).for_each(|(to, from)| to.store(from, Relaxed));
             a.defined.iter().zip(defined).for_each(|(to, from)| to.store(from, Relaxed));
-            (a.writers, a.readers) = (OnceLock::new(), OnceLock::new());
+            a.forget();
         }
     }
 

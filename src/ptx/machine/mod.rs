@@ -8,11 +8,13 @@ mod exec;
 mod findings;
 mod launch;
 mod memory;
+mod permutation;
 mod regs;
 mod schedule;
 mod shadow;
 mod step;
 mod touched;
+mod undefined;
 mod warp;
 
 pub use counters::{Counters, Counts, Traffic};

@@ -9,6 +9,7 @@ use super::dispatch::{Instance, Level};
 use super::findings::Findings;
 use super::launch::{Launch, Mode, Options, Outcome, Schedule};
 use super::memory::Memory;
+use super::permutation::Permutation;
 use super::shadow::Shadow;
 use super::touched::Touched;
 use crate::ptx::decode::program::Program;
@@ -37,6 +38,9 @@ pub fn run(program: &Program, launch: &Launch, memory: &mut Memory, options: &Op
         instance
     };
     let job = Job { program, launch, options, shared, level, instance };
+    if memory.segment >= super::shadow::LAST / 2 {
+        memory.forget();
+    }
     let segment = memory.segment;
     let because = communicates(&job.context(memory, segment, false)).map(str::to_owned);
     let threads = u64::from(options.threads.clamp(1, 256)).min(blocks);
@@ -89,7 +93,7 @@ impl Job<'_> {
             threads: self.launch.block.iter().product(),
             findings: Findings::default(),
             sites: vec![Site::default(); count],
-            shadow: Shadow::new(segment),
+            shadow: Shadow::new(segment, self.program.traits.synchronises),
             touched: (bits || full).then(|| Touched::new(memory.allocations.len())),
             prints: vec![],
             print_bytes: 0,
@@ -100,6 +104,7 @@ impl Job<'_> {
             polls: 0,
             yields: 0,
             halt: None,
+            flows: None,
         }
     }
 
@@ -123,6 +128,9 @@ impl Job<'_> {
         let check = self.instance == Instance::Full;
         let mut prints = vec![];
         let room = (self.options.limits.state_bytes / Resident::bytes(&ctx).max(1)).clamp(1, RESIDENT as u64) as usize;
+        let count = self.launch.grid.iter().map(|n| u64::from(*n)).product::<u64>();
+        // Blocks that wait for others may rely on lower ones being under way: then only those held at once change places.
+        let window = if fair { room as u64 } else { count };
         let mut next = range.start;
         let mut resident: Vec<Resident> = vec![];
         let mut spare: Vec<Resident> = vec![];
@@ -135,7 +143,7 @@ impl Job<'_> {
                     Progress::Unfinished => at += 1,
                     _ => {
                         let mut done = resident.remove(at);
-                        finished.push((done.block, std::mem::take(&mut done.prints)));
+                        finished.push((done.position, std::mem::take(&mut done.prints)));
                         spare.push(done);
                     }
                 }
@@ -143,13 +151,16 @@ impl Job<'_> {
             }
             while next < range.end && resident.len() < room && ctx.halt.is_none() {
                 let mut state = spare.pop().unwrap_or_else(|| Resident::new(&ctx));
-                state.begin(&mut ctx, next, check);
+                let start = next / window * window;
+                let order = Permutation::new(self.options.order, window.min(count - start));
+                state.begin(&mut ctx, start + order.at(next - start), check);
+                state.position = next;
                 next += 1;
                 let quantum = if fair { BLOCK_TURN } else { u64::MAX };
                 match state.run(&mut ctx, self.level, self.instance, quantum) {
                     Progress::Unfinished => resident.push(state),
                     _ => {
-                        finished.push((state.block, std::mem::take(&mut state.prints)));
+                        finished.push((state.position, std::mem::take(&mut state.prints)));
                         spare.push(state);
                     }
                 }

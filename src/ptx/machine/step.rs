@@ -204,6 +204,9 @@ pub(crate) fn run_group<C: Config>(
             site.executions += 1;
             site.lanes += u64::from(m.count_ones());
         }
+        if C::CHECK && w.undefined.is_some() {
+            super::undefined::step(ctx, w, &i, pc, g.mask, m);
+        }
         if m == 0 {
             pc += 1;
             if pc >= limit {
@@ -455,6 +458,10 @@ fn put_predicate_of(w: &mut Warp, i: &Inst, mask: u32, value: u32) {
     put_predicate(&mut w.p, i.d, value, mask);
 }
 
+fn code<'a>(ctx: &Context<'a>) -> &'a [Inst] {
+    &ctx.program.code
+}
+
 /// Instructions a group may run before others of its warp get a turn.
 const GROUP_TURN: u32 = 4096;
 
@@ -491,7 +498,7 @@ pub(crate) fn run_warp<C: Config>(ctx: &mut Context, w: &mut Warp, mut turn: u32
                     continue;
                 }
                 w.groups.push(group);
-                super::exec::warp_ops::settle(w);
+                super::exec::warp_ops::settle(w, code(ctx));
             }
         }
     }

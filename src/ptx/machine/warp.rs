@@ -109,6 +109,10 @@ pub(crate) struct Warp {
     /// By lane: where it last stored before it exited.
     pub exit_store: Row,
     pub copies: super::exec::async_copy::Copies,
+    /// By word of local memory and byte: lanes that wrote it. Kept with checks only.
+    pub written: Vec<[u32; 4]>,
+    /// Undefined values in registers, once there was one.
+    pub undefined: Option<Box<super::undefined::Undefined>>,
 }
 
 impl Warp {
@@ -128,6 +132,8 @@ impl Warp {
             clock: 0,
             exit_store: [0; 32],
             copies: Default::default(),
+            written: vec![],
+            undefined: None,
         }
     }
 
@@ -139,6 +145,8 @@ impl Warp {
         self.p[0] = u32::MAX;
         self.local.clear();
         self.local.resize(frame as usize / 4, [0; 32]);
+        self.written.clear();
+        self.undefined = None;
         self.exists = if lanes >= 32 { u32::MAX } else { (1 << lanes) - 1 };
         self.exited = !self.exists;
         self.wide.clear();

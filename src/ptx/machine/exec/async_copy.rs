@@ -7,6 +7,7 @@ use super::shared::{inside, narrow, write_shared};
 use crate::ptx::decode::op::Inst;
 use crate::ptx::machine::context::{Config, Context};
 use crate::ptx::machine::regs::*;
+use crate::ptx::machine::shadow::Strength;
 use crate::ptx::machine::step::predicate;
 use crate::ptx::machine::touched::How;
 use crate::ptx::machine::warp::Warp;
@@ -59,13 +60,13 @@ pub(super) fn issue<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u3
     for lane in lanes(m) {
         let thread = 32 * w.index + lane as u32;
         let offset = narrow(to[lane]);
-        if !inside(ctx, offset, Access { pc, thread, size: bytes, strong: false }) {
+        if !inside(ctx, offset, Access { pc, thread, size: bytes, how: Strength::Weak }) {
             continue;
         }
         let size = if ignore >> lane & 1 != 0 { 0 } else { sizes[lane].min(bytes) };
         let mut data = [0; 4];
         if size > 0 {
-            let access = Access { pc, thread, size: bytes, strong: false };
+            let access = Access { pc, thread, size: bytes, how: Strength::Weak };
             // Fewer source bytes than the width need not lie inside together; they are read one by one.
             if size == bytes {
                 let Some((allocation, index, at)) = locate(ctx, from[lane], access) else { continue };
@@ -89,7 +90,7 @@ pub(super) fn issue<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u3
             }
         }
         if C::CHECK {
-            super::shared::check_copy(ctx, offset, Access { pc, thread, size: bytes, strong: false });
+            super::shared::check_copy(ctx, offset, Access { pc, thread, size: bytes, how: Strength::Weak });
             ctx.shadow.begin_copy(offset, bytes);
         }
         w.copies.list.push(Copy { lane: lane as u8, bytes: bytes as u8, pc, offset, data, group: u32::MAX });
@@ -127,7 +128,8 @@ fn finish<C: Config>(ctx: &mut Context, first_thread: u32, copy: &Copy) {
         let bytes = u32::from(copy.bytes);
         ctx.shadow.end_copy(copy.offset, bytes);
         // From now on it counts as a write of the thread that waited.
-        let access = Access { pc: copy.pc, thread: first_thread + u32::from(copy.lane), size: bytes, strong: false };
+        let access =
+            Access { pc: copy.pc, thread: first_thread + u32::from(copy.lane), size: bytes, how: Strength::Weak };
         super::shared::check_write(ctx, copy.offset, access, false);
     }
 }

@@ -6,13 +6,14 @@ use super::addresses;
 use super::generic::{Where, place};
 use super::global::{Access, locate, touch};
 use super::shared::{inside, narrow, read_shared, write_shared};
-use crate::ptx::decode::atomic::{ATOMIC_OPS, ATOMIC_TYPES, AtomicOp, AtomicType};
+use crate::ptx::decode::atomic::{ACQUIRE, ATOMIC_OPS, ATOMIC_TYPES, AtomicOp, AtomicType, NEAR, RELEASE};
 use crate::ptx::decode::op::Inst;
 use crate::ptx::machine::SHARED_WINDOW;
 use crate::ptx::machine::context::{Config, Context};
 use crate::ptx::machine::findings::Kind;
 use crate::ptx::machine::memory::Allocation;
 use crate::ptx::machine::regs::*;
+use crate::ptx::machine::shadow::{Strength, Sync};
 use crate::ptx::machine::touched::How;
 use crate::ptx::machine::warp::{Group, Warp};
 use crate::ptx::scalar::half::{Half, HalfMode, pairwise2};
@@ -106,6 +107,14 @@ pub(super) fn run<C: Config>(ctx: &mut Context, w: &mut Warp, g: &Group, i: &Ins
         at = map1(&at, |x: u64| x.wrapping_add(u64::from(g.base)));
     }
     let space = i.m >> 8 & 3;
+    let how = Sync {
+        read: true,
+        write: true,
+        atomic: true,
+        acquire: i.m & ACQUIRE != 0,
+        release: i.m & RELEASE != 0,
+        near: i.m & NEAR != 0,
+    };
     let get = |w: &Warp, register: u16, lane: usize| {
         if wide { w.q[usize::from(register)][lane] } else { u64::from(w.r[usize::from(register)][lane]) }
     };
@@ -113,7 +122,7 @@ pub(super) fn run<C: Config>(ctx: &mut Context, w: &mut Warp, g: &Group, i: &Ins
         super::global::count_sectors_of(ctx, u64::from(size), pc, m, &at);
     }
     for lane in lanes(m) {
-        let access = Access { pc, thread: 32 * w.index + lane as u32, size, strong: true };
+        let access = Access { pc, thread: 32 * w.index + lane as u32, size, how: Strength::Atomic };
         let (b, c) = (get(w, i.b, lane), get(w, i.c, lane));
         let f = |old: u64| combine(op, ty, size, old, b, c);
         let shared = space == 2 || (space == 0 && place(at[lane]) == Where::Shared);
@@ -125,7 +134,7 @@ pub(super) fn run<C: Config>(ctx: &mut Context, w: &mut Warp, g: &Group, i: &Ins
             let old = read_shared(&ctx.shared, offset, size);
             write_shared(&mut ctx.shared, offset, size, f(old));
             if C::CHECK {
-                super::shared::check_atomic(ctx, offset, access);
+                super::shared::check_atomic(ctx, offset, access, how);
             }
             old
         } else {
@@ -137,7 +146,7 @@ pub(super) fn run<C: Config>(ctx: &mut Context, w: &mut Warp, g: &Group, i: &Ins
             touch(ctx, allocation, index, How::Update, offset, size);
             let old = update_global(allocation, offset, size, f);
             if C::CHECK {
-                super::global::check_atomic(ctx, allocation, offset, access, i.m >> 12 & 1 != 0);
+                super::global::check_atomic(ctx, allocation, offset, access, how);
             }
             allocation.define(offset, size);
             old
@@ -149,5 +158,8 @@ pub(super) fn run<C: Config>(ctx: &mut Context, w: &mut Warp, g: &Group, i: &Ins
                 w.r[usize::from(i.d)][lane] = old as u32;
             }
         }
+    }
+    if C::CHECK && how.release {
+        ctx.shadow.released();
     }
 }

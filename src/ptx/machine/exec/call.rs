@@ -41,7 +41,7 @@ pub(super) fn branch_indexed(ctx: &mut Context, w: &mut Warp, g: &mut Group, i: 
 
 pub(super) fn call<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group, i: &Inst, pc: u32, m: u32) -> Next {
     let Some(site) = ctx.program.calls.get(i.m as usize) else { return Next::Stop(Stop::Halt) };
-    enter(ctx, w, g, i.m, site.function, pc, m)
+    enter::<C>(ctx, w, g, i.m, site.function, pc, m)
 }
 
 pub(super) fn indirect<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group, i: &Inst, pc: u32, m: u32) -> Next {
@@ -55,7 +55,7 @@ pub(super) fn indirect<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group
     let index = row[lane].wrapping_sub(FUNCTION_BASE) / 16;
     let known = ctx.program.function_indices.iter().find(|(module, _)| u64::from(*module) == index);
     match known {
-        Some((_, function)) if row[lane] >= FUNCTION_BASE => enter(ctx, w, g, i.m, *function, pc, same),
+        Some((_, function)) if row[lane] >= FUNCTION_BASE => enter::<C>(ctx, w, g, i.m, *function, pc, same),
         _ => {
             let thread = 32 * w.index + lane as u32;
             ctx.report(Kind::InvalidCall, pc, thread, Some(row[lane]), || {
@@ -66,7 +66,7 @@ pub(super) fn indirect<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group
     }
 }
 
-fn enter(ctx: &mut Context, w: &mut Warp, g: &mut Group, site: u32, function: u32, pc: u32, m: u32) -> Next {
+fn enter<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group, site: u32, function: u32, pc: u32, m: u32) -> Next {
     let program = ctx.program;
     let (Some(info), Some(call)) = (program.functions.get(function as usize), program.calls.get(site as usize)) else {
         return Next::Stop(Stop::Halt);
@@ -88,8 +88,11 @@ fn enter(ctx: &mut Context, w: &mut Warp, g: &mut Group, site: u32, function: u3
     if w.local.len() < end as usize / 4 {
         w.local.resize(end as usize / 4, [0; 32]);
     }
+    if C::CHECK {
+        super::local::forget(w, base, end as u32, m);
+    }
     for (argument, (offset, bytes)) in call.arguments.iter().zip(&info.params) {
-        copy(w, g.base + argument, base + offset, *bytes, m);
+        copy::<C>(w, g.base + argument, base + offset, *bytes, m);
     }
     let saved = info.recursive.then(|| Saved {
         r: w.r[usize::from(info.r.0)..usize::from(info.r.1)].to_vec(),
@@ -106,7 +109,7 @@ fn enter(ctx: &mut Context, w: &mut Warp, g: &mut Group, site: u32, function: u3
 }
 
 /// Copies frame words of the lanes of a mask.
-fn copy(w: &mut Warp, from: u32, to: u32, bytes: u32, m: u32) {
+fn copy<C: Config>(w: &mut Warp, from: u32, to: u32, bytes: u32, m: u32) {
     if from == u32::MAX {
         return;
     }
@@ -115,11 +118,14 @@ fn copy(w: &mut Warp, from: u32, to: u32, bytes: u32, m: u32) {
         if from < w.local.len() && to < w.local.len() {
             let row = w.local[from];
             put(&mut w.local[to], &row, m);
+            if C::CHECK {
+                super::local::copy_written(w, from, to, m);
+            }
         }
     }
 }
 
-pub(super) fn ret(ctx: &mut Context, w: &mut Warp, g: &mut Group, m: u32) -> Next {
+pub(super) fn ret<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group, m: u32) -> Next {
     let pc = g.pc;
     leave_others(w, g, m, pc + 1);
     let Some(frame) = g.stack.take() else { return super::leave(ctx, w, g, m) };
@@ -140,7 +146,7 @@ pub(super) fn ret(ctx: &mut Context, w: &mut Warp, g: &mut Group, m: u32) -> Nex
         }
         for (result, (offset, bytes)) in call.results.iter().zip(&info.returns) {
             if *result != u32::MAX {
-                copy(w, g.base + offset, frame.base + result, *bytes, m);
+                copy::<C>(w, g.base + offset, frame.base + result, *bytes, m);
             }
         }
     }

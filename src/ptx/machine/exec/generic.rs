@@ -1,6 +1,6 @@
 //! Generic addresses: windows for shared, local and parameter memory, everything else is global.
 
-use super::local::{Element, read_local, read_param, write_local};
+use super::local::{Element, check_load, check_store, read_local, read_param, write_local};
 use super::{addresses, global, registers, shared};
 use crate::ptx::decode::memory::WIDE_BASE;
 use crate::ptx::decode::op::Inst;
@@ -72,6 +72,8 @@ pub(super) fn load<C: Config>(ctx: &mut Context, w: &mut Warp, g: &Group, i: &In
                 let value = if aligned { read_local(w, offset, element.size, lane) } else { None };
                 if value.is_none() {
                     report_local(ctx, w, pc, lane, offset, aligned);
+                } else if C::CHECK {
+                    check_load(ctx, w, element, *register, lane, offset, pc);
                 }
                 value.unwrap_or(0)
             } else {
@@ -107,6 +109,8 @@ pub(super) fn store<C: Config>(ctx: &mut Context, w: &mut Warp, g: &Group, i: &I
             let aligned = offset.is_multiple_of(u64::from(element.size));
             if !aligned || !write_local(w, offset, element.size, lane, value) {
                 report_local(ctx, w, pc, lane, offset, aligned);
+            } else if C::CHECK {
+                check_store(w, element, *register, lane, offset);
             }
         }
     }

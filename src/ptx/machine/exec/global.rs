@@ -4,13 +4,13 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::local::Element;
 use super::{addresses, registers};
-use crate::ptx::decode::memory::{STRONG, WIDE_BASE};
+use crate::ptx::decode::memory::{NEAR, ORDERED, STRONG, TENTATIVE, VOLATILE, WIDE_BASE};
 use crate::ptx::decode::op::Inst;
 use crate::ptx::machine::context::{Config, Context};
 use crate::ptx::machine::findings::Kind;
 use crate::ptx::machine::memory::Allocation;
 use crate::ptx::machine::regs::*;
-use crate::ptx::machine::shadow::Verdict;
+use crate::ptx::machine::shadow::{Strength, Sync, Verdict, WHOLE};
 use crate::ptx::machine::touched::How;
 use crate::ptx::machine::warp::Warp;
 
@@ -20,8 +20,30 @@ pub(crate) struct Access {
     pub pc: u32,
     pub thread: u32,
     pub size: u32,
-    /// Volatile, relaxed, acquire or release: ordered by the program itself.
-    pub strong: bool,
+    pub how: Strength,
+}
+
+/// What the memory model takes a load or store for, from `Inst::m`.
+pub(crate) fn strength(m: u32) -> Strength {
+    match m & (STRONG | VOLATILE | TENTATIVE) {
+        0 => Strength::Weak,
+        TENTATIVE => Strength::Tentative,
+        m if m & VOLATILE != 0 => Strength::Volatile,
+        _ => Strength::Strong,
+    }
+}
+
+/// How a strong load or store takes part in patterns of release and acquire.
+pub(crate) fn sync(m: u32, store: bool) -> Sync {
+    let ordered = m & ORDERED != 0;
+    Sync {
+        read: !store,
+        write: store,
+        atomic: false,
+        acquire: ordered && !store,
+        release: ordered && store,
+        near: m & NEAR != 0,
+    }
 }
 
 #[inline(always)]
@@ -36,7 +58,7 @@ pub(crate) fn load_at<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: 
         count_sectors(ctx, i, pc, m, at);
     }
     // One 4-byte word for each lane of a full warp, side by side: one bounds check, one copy.
-    if m == u32::MAX && i.m & 0x1ff & !8 == 2 | 1 << 5 && at[0] & 3 == 0 && is_sequence(at, 4) {
+    if m == u32::MAX && i.m & (0x1ff & !8 | STRONG) == 2 | 1 << 5 && at[0] & 3 == 0 && is_sequence(at, 4) {
         let mut hint = ctx.hints[pc as usize];
         if let Some((allocation, offset)) = ctx.memory.find(at[0], &mut hint)
             && offset + 128 <= allocation.bytes
@@ -54,15 +76,15 @@ pub(crate) fn load_at<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: 
             }
             w.r[usize::from(i.d)] = out;
             if C::CHECK && !allocation.constant {
-                let access = Access { pc, thread: 32 * w.index, size: 4, strong: i.m & STRONG != 0 };
+                let access = Access { pc, thread: 32 * w.index, size: 4, how: strength(i.m) };
                 check_row_read::<32>(ctx, allocation, first, access);
             }
             return;
         }
     }
-    if m == u32::MAX && i.m & 0x1ff & !8 == 2 | 1 << 5 && i.m & STRONG == 0 && is_two_rows(at) {
+    if m == u32::MAX && i.m & (0x1ff & !8 | STRONG) == 2 | 1 << 5 && is_two_rows(at) {
         let mut out = [0; 32];
-        if half_row::<C>(ctx, w.index, pc, at, 0, &mut out) && half_row::<C>(ctx, w.index, pc, at, 16, &mut out) {
+        if half_row::<C>(ctx, w.index, i, pc, at, 0, &mut out) && half_row::<C>(ctx, w.index, i, pc, at, 16, &mut out) {
             w.r[usize::from(i.d)] = out;
             return;
         }
@@ -83,7 +105,16 @@ fn is_two_rows(at: &WideRow) -> bool {
 
 /// Reads 16 words side by side. False if they do not lie inside one allocation.
 #[inline(always)]
-fn half_row<C: Config>(ctx: &mut Context, warp: u32, pc: u32, at: &WideRow, start: usize, out: &mut Row) -> bool {
+#[allow(clippy::too_many_arguments)]
+fn half_row<C: Config>(
+    ctx: &mut Context,
+    warp: u32,
+    i: &Inst,
+    pc: u32,
+    at: &WideRow,
+    start: usize,
+    out: &mut Row,
+) -> bool {
     let mut hint = ctx.hints[pc as usize];
     let Some((allocation, offset)) = ctx.memory.find(at[start], &mut hint) else { return false };
     if offset + 64 > allocation.bytes {
@@ -99,7 +130,7 @@ fn half_row<C: Config>(ctx: &mut Context, warp: u32, pc: u32, at: &WideRow, star
         *out = word.load(Relaxed);
     }
     if C::CHECK && !allocation.constant {
-        let access = Access { pc, thread: 32 * warp + start as u32, size: 4, strong: false };
+        let access = Access { pc, thread: 32 * warp + start as u32, size: 4, how: strength(i.m) };
         check_row_read::<16>(ctx, allocation, first, access);
     }
     true
@@ -116,7 +147,7 @@ fn load_lanes<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: 
     }
     let common = common(ctx, at, m, bytes, pc);
     for lane in lanes(m) {
-        let access = Access { pc, thread: 32 * w.index + lane as u32, size: bytes, strong };
+        let access = Access { pc, thread: 32 * w.index + lane as u32, size: bytes, how: strength(i.m) };
         let found = match common {
             Some((allocation, index)) => Some((allocation, index, (at[lane] - allocation.base) as usize)),
             None => locate(ctx, at[lane], access),
@@ -131,9 +162,17 @@ fn load_lanes<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: 
         }
         touch(ctx, allocation, index, How::Read, offset, bytes);
         if C::CHECK && !allocation.constant {
+            if strong {
+                strong_access(ctx, allocation, offset, access, sync(i.m, false));
+            }
             check_read(ctx, allocation, offset, access);
         }
     }
+}
+
+/// A strong access may acquire or release.
+fn strong_access(ctx: &mut Context, a: &Allocation, offset: usize, access: Access, how: Sync) {
+    ctx.shadow.strong_global((a.base + offset as u64) / 4, access.thread, how);
 }
 
 /// The allocation that holds all lanes' accesses, if they are aligned: checked once for the warp.
@@ -207,7 +246,7 @@ pub(crate) fn store_at<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc:
     if C::COUNT {
         count_sectors(ctx, i, pc, m, at);
     }
-    if m == u32::MAX && i.m & 0x1f7 == 2 | 1 << 5 && at[0] & 3 == 0 && is_sequence(at, 4) {
+    if m == u32::MAX && i.m & (0x1f7 | STRONG) == 2 | 1 << 5 && at[0] & 3 == 0 && is_sequence(at, 4) {
         let mut hint = ctx.hints[pc as usize];
         if let Some((allocation, offset)) = ctx.memory.find(at[0], &mut hint)
             && offset + 128 <= allocation.bytes
@@ -220,7 +259,7 @@ pub(crate) fn store_at<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc:
             }
             let row = &w.r[usize::from(i.b)];
             if C::CHECK {
-                let access = Access { pc, thread: 32 * w.index, size: 4, strong: i.m & STRONG != 0 };
+                let access = Access { pc, thread: 32 * w.index, size: 4, how: strength(i.m) };
                 check_row_write(ctx, allocation, first, access, row);
             }
             if let Some(words) = allocation.words.get(first..first + 32) {
@@ -255,7 +294,7 @@ fn store_lanes<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m:
     let strong = i.m & STRONG != 0;
     let common = common(ctx, at, m, bytes, pc);
     for lane in lanes(m) {
-        let access = Access { pc, thread: 32 * w.index + lane as u32, size: bytes, strong };
+        let access = Access { pc, thread: 32 * w.index + lane as u32, size: bytes, how: strength(i.m) };
         let found = match common {
             Some((allocation, index)) => Some((allocation, index, (at[lane] - allocation.base) as usize)),
             None => locate(ctx, at[lane], access),
@@ -278,8 +317,14 @@ fn store_lanes<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m:
             allocation.define(place, element.size);
         }
         if C::CHECK {
+            if strong {
+                strong_access(ctx, allocation, offset, access, sync(i.m, true));
+            }
             check_write(ctx, allocation, offset, access, same);
         }
+    }
+    if C::CHECK && i.m & ORDERED != 0 {
+        ctx.shadow.released();
     }
 }
 
@@ -291,16 +336,28 @@ pub(crate) fn check_read(ctx: &mut Context, allocation: &Allocation, offset: usi
     if !defined {
         undefined(ctx, allocation, offset, access);
     }
-    if access.strong {
-        ctx.shadow.acquire();
-        return;
+    for (word, bytes) in words(offset, access.size) {
+        let what = match ctx.shadow.global_read(allocation, word, bytes, access.thread, access.how) {
+            Verdict::Fine => continue,
+            Verdict::InStep => IN_STEP,
+            Verdict::Tentative => TENTATIVE_READ,
+            _ => "read after another thread's write",
+        };
+        let kind = if what == TENTATIVE_READ { Kind::BenignPattern } else { Kind::Race };
+        race(ctx, allocation, 4 * word, access, kind, what);
+        break;
     }
-    for word in offset / 4..(offset + access.size as usize).div_ceil(4) {
-        if ctx.shadow.global_read(allocation, word, access.thread) == Verdict::Race {
-            race(ctx, allocation, 4 * word, access, Kind::Race, "read after another thread's write");
-            break;
-        }
-    }
+}
+
+pub(crate) const IN_STEP: &str =
+    "volatile does not order the lanes of a warp (since Volta they do not run in step): no __syncwarp() between";
+pub(crate) const TENTATIVE_READ: &str =
+    "a plain read of what other threads update atomically; its value only goes into a compare-and-swap";
+
+/// Words of an access with the bytes that it takes of each.
+fn words(offset: usize, size: u32) -> impl Iterator<Item = (usize, u8)> {
+    let first = if size < 4 { ((1u8 << size) - 1) << (offset % 4) } else { WHOLE };
+    (offset / 4..(offset + size as usize).div_ceil(4)).map(move |word| (word, first))
 }
 
 #[cold]
@@ -323,18 +380,17 @@ fn race(ctx: &mut Context, allocation: &Allocation, offset: usize, access: Acces
 }
 
 pub(crate) fn check_write(ctx: &mut Context, allocation: &Allocation, offset: usize, access: Access, same: bool) {
-    for word in offset / 4..(offset + access.size as usize).div_ceil(4) {
-        // Parts of words are checked against readers and writers of the whole word only if both took it whole.
-        let whole = access.size >= 4;
-        match ctx.shadow.global_write(allocation, word, access.thread, access.strong, whole) {
-            Verdict::Race if same => {
+    for (word, bytes) in words(offset, access.size) {
+        match ctx.shadow.global_write(allocation, word, bytes, access.thread, access.how) {
+            Verdict::Fine => continue,
+            Verdict::Race | Verdict::InStep if same => {
                 race(ctx, allocation, 4 * word, access, Kind::BenignRace, "two threads wrote the same value");
             }
-            Verdict::Race => race(ctx, allocation, 4 * word, access, Kind::Race, "write after another thread's write"),
+            Verdict::InStep => race(ctx, allocation, 4 * word, access, Kind::Race, IN_STEP),
             Verdict::RaceWithRead => {
                 race(ctx, allocation, 4 * word, access, Kind::Race, "write after another thread's read");
             }
-            Verdict::Fine => continue,
+            _ => race(ctx, allocation, 4 * word, access, Kind::Race, "write after another thread's write"),
         }
         break;
     }
@@ -344,7 +400,7 @@ pub(crate) fn check_write(ctx: &mut Context, allocation: &Allocation, offset: us
 fn check_row_read<const N: usize>(ctx: &mut Context, allocation: &Allocation, first: usize, access: Access) {
     let offset = 4 * first;
     let defined = offset.is_multiple_of(32) && allocation.range_defined(offset, 4 * N);
-    if access.strong || !defined || !ctx.shadow.global_row_read::<N>(allocation, first, access.thread) {
+    if access.how != Strength::Weak || !defined || !ctx.shadow.global_row_read::<N>(allocation, first, access.thread) {
         slow_row_read(ctx, allocation, first, N as u32, access);
     }
 }
@@ -359,7 +415,7 @@ fn slow_row_read(ctx: &mut Context, allocation: &Allocation, first: usize, count
 
 #[inline(always)]
 fn check_row_write(ctx: &mut Context, allocation: &Allocation, first: usize, access: Access, row: &Row) {
-    if access.strong || !ctx.shadow.global_row_write(allocation, first, access.thread) {
+    if access.how != Strength::Weak || !ctx.shadow.global_row_write(allocation, first, access.thread) {
         for lane in 0..32 {
             let access = Access { thread: access.thread + lane, ..access };
             let offset = 4 * (first + lane as usize);
@@ -405,21 +461,18 @@ pub(crate) fn count_sectors_of(ctx: &mut Context, bytes: u64, pc: u32, m: u32, a
 }
 
 /// An atomic: races with plain accesses of other threads, never with atomics.
-pub(crate) fn check_atomic(ctx: &mut Context, a: &Allocation, offset: usize, access: Access, ordered: bool) {
+pub(crate) fn check_atomic(ctx: &mut Context, a: &Allocation, offset: usize, access: Access, how: Sync) {
     if !a.is_defined(offset, access.size) {
         undefined(ctx, a, offset, access);
     }
-    if ordered {
-        ctx.shadow.fence();
-    }
-    ctx.shadow.acquire();
-    for word in offset / 4..(offset + access.size as usize).div_ceil(4) {
-        match ctx.shadow.global_atomic(a, word, access.thread) {
+    strong_access(ctx, a, offset, access, how);
+    for (word, bytes) in words(offset, access.size) {
+        match ctx.shadow.global_write(a, word, bytes, access.thread, access.how) {
             Verdict::Fine => continue,
-            Verdict::Race => race(ctx, a, 4 * word, access, Kind::Race, "atomic after another thread's plain write"),
             Verdict::RaceWithRead => {
                 race(ctx, a, 4 * word, access, Kind::Race, "atomic after another thread's plain read")
             }
+            _ => race(ctx, a, 4 * word, access, Kind::Race, "atomic after another thread's plain write"),
         }
         break;
     }

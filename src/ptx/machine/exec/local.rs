@@ -1,11 +1,13 @@
 //! Local memory (rows of 32 lanes) and the parameter block.
 
 use super::{addresses, registers};
+use crate::ptx::decode::flow::Place;
 use crate::ptx::decode::memory::{FRAME, SHORT_REGS, SIGNED, WIDE_BASE, WIDE_REGS};
 use crate::ptx::decode::op::Inst;
-use crate::ptx::machine::context::Context;
+use crate::ptx::machine::context::{Config, Context};
 use crate::ptx::machine::findings::Kind;
 use crate::ptx::machine::regs::*;
+use crate::ptx::machine::undefined::give;
 use crate::ptx::machine::warp::{Group, Warp};
 
 /// How an element of memory becomes a register and back, from `Inst::m`.
@@ -104,7 +106,7 @@ fn trouble(ctx: &mut Context, w: &Warp, pc: u32, lane: usize, address: u64, size
     ctx.report(kind, pc, thread, Some(address), || format!("{size} bytes of local memory"));
 }
 
-pub(super) fn load(ctx: &mut Context, w: &mut Warp, g: &Group, i: &Inst, pc: u32, m: u32) {
+pub(super) fn load<C: Config>(ctx: &mut Context, w: &mut Warp, g: &Group, i: &Inst, pc: u32, m: u32) {
     let element = Element::of(i);
     let at = local_addresses(w, g, i);
     let list = registers(ctx, i, false, element.count);
@@ -115,6 +117,10 @@ pub(super) fn load(ctx: &mut Context, w: &mut Warp, g: &Group, i: &Inst, pc: u32
             for (n, register) in list[..element.count].iter().enumerate() {
                 let row = w.local[first + n];
                 put(&mut w.r[usize::from(*register)], &row, m);
+                if C::CHECK {
+                    let undefined = unwritten(w, first + n, 15);
+                    give(ctx, w, Place::Word(*register), undefined, m, (pc, Kind::UninitialisedLocal));
+                }
             }
             return;
         }
@@ -128,11 +134,86 @@ pub(super) fn load(ctx: &mut Context, w: &mut Warp, g: &Group, i: &Inst, pc: u32
                 trouble(ctx, w, pc, lane, address, element.size);
             }
             element.set(w, *register, lane, value.unwrap_or(0));
+            if C::CHECK && value.is_some() {
+                check_load(ctx, w, element, *register, lane, address, pc);
+            }
         }
     }
 }
 
-pub(super) fn store(ctx: &mut Context, w: &mut Warp, g: &Group, i: &Inst, pc: u32, m: u32) {
+/// Lanes that wrote none of some bytes of a word.
+fn unwritten(w: &Warp, word: usize, bytes: u8) -> u32 {
+    let Some(written) = w.written.get(word) else { return u32::MAX };
+    !written.iter().enumerate().filter(|(byte, _)| bytes >> byte & 1 != 0).fold(0, |all, (_, m)| all | m)
+}
+
+/// Lanes of `m` write bytes of a word; those of `undefined` an undefined value.
+fn mark_written(w: &mut Warp, word: usize, bytes: u8, m: u32, undefined: u32) {
+    if w.written.len() <= word {
+        w.written.resize(w.local.len().max(word + 1), [0; 4]);
+    }
+    for (_, slot) in w.written[word].iter_mut().enumerate().filter(|(byte, _)| bytes >> byte & 1 != 0) {
+        *slot = *slot & !m | m & !undefined;
+    }
+}
+
+fn undefined_in(w: &Warp, place: Place) -> u32 {
+    w.undefined.as_ref().map_or(0, |values| values.of(place))
+}
+
+fn bytes_of(address: u64, size: u32) -> u8 {
+    if size >= 4 { 15 } else { ((1u8 << size) - 1) << (address & 3) }
+}
+
+/// A load of one element by one lane: undefined if nothing of it was written.
+pub(super) fn check_load(
+    ctx: &Context,
+    w: &mut Warp,
+    element: Element,
+    register: u16,
+    lane: usize,
+    address: u64,
+    pc: u32,
+) {
+    let (word, bytes) = (address as usize / 4, bytes_of(address, element.size));
+    let mut undefined = unwritten(w, word, bytes);
+    if element.size == 8 {
+        undefined &= unwritten(w, word + 1, 15);
+    }
+    let to = if element.wide { Place::Wide(register) } else { Place::Word(register) };
+    give(ctx, w, to, undefined, 1 << lane, (pc, Kind::UninitialisedLocal));
+}
+
+/// A store of one element by one lane.
+pub(super) fn check_store(w: &mut Warp, element: Element, register: u16, lane: usize, address: u64) {
+    let from = if element.wide { Place::Wide(register) } else { Place::Word(register) };
+    let (word, undefined) = (address as usize / 4, undefined_in(w, from));
+    mark_written(w, word, bytes_of(address, element.size), 1 << lane, undefined);
+    if element.size == 8 {
+        mark_written(w, word + 1, 15, 1 << lane, undefined);
+    }
+}
+
+/// Words of a new frame are unwritten for the lanes that enter it.
+pub(super) fn forget(w: &mut Warp, from: u32, to: u32, m: u32) {
+    let end = (to as usize / 4).min(w.written.len());
+    for word in w.written.get_mut(from as usize / 4..end).unwrap_or(&mut []) {
+        word.iter_mut().for_each(|lanes| *lanes &= !m);
+    }
+}
+
+/// Copies what is known of a word.
+pub(super) fn copy_written(w: &mut Warp, from: usize, to: usize, m: u32) {
+    let old = w.written.get(from).copied().unwrap_or([0; 4]);
+    if w.written.len() <= to {
+        w.written.resize(w.local.len().max(to + 1), [0; 4]);
+    }
+    for (slot, old) in w.written[to].iter_mut().zip(old) {
+        *slot = *slot & !m | old & m;
+    }
+}
+
+pub(super) fn store<C: Config>(ctx: &mut Context, w: &mut Warp, g: &Group, i: &Inst, pc: u32, m: u32) {
     let element = Element::of(i);
     let at = local_addresses(w, g, i);
     let list = registers(ctx, i, true, element.count);
@@ -142,6 +223,10 @@ pub(super) fn store(ctx: &mut Context, w: &mut Warp, g: &Group, i: &Inst, pc: u3
             for (n, register) in list[..element.count].iter().enumerate() {
                 let row = w.r[usize::from(*register)];
                 put(&mut w.local[first + n], &row, m);
+                if C::CHECK {
+                    let undefined = undefined_in(w, Place::Word(*register));
+                    mark_written(w, first + n, 15, m, undefined);
+                }
             }
             return;
         }
@@ -153,6 +238,8 @@ pub(super) fn store(ctx: &mut Context, w: &mut Warp, g: &Group, i: &Inst, pc: u3
             let aligned = address.is_multiple_of(u64::from(element.size));
             if !aligned || !write_local(w, address, element.size, lane, value) {
                 trouble(ctx, w, pc, lane, address, element.size);
+            } else if C::CHECK {
+                check_store(w, element, *register, lane, address);
             }
         }
     }

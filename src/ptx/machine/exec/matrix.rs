@@ -11,6 +11,7 @@ use crate::ptx::machine::SHARED_WINDOW;
 use crate::ptx::machine::context::{Config, Context};
 use crate::ptx::machine::findings::Kind;
 use crate::ptx::machine::regs::*;
+use crate::ptx::machine::shadow::Strength;
 use crate::ptx::machine::step::{Next, Stop};
 use crate::ptx::machine::touched::How;
 use crate::ptx::machine::warp::{Group, Warp};
@@ -125,7 +126,7 @@ fn tiles<C: Config>(
             if store { transfer::store(&w.r[usize::from(*register)], transposed) } else { Default::default() };
         for (row, cells) in tile.iter_mut().enumerate() {
             let lane = first + row;
-            let access = Access { pc, thread: 32 * w.index + lane as u32, size: 16, strong: false };
+            let access = Access { pc, thread: 32 * w.index + lane as u32, size: 16, how: Strength::Weak };
             if !inside(ctx, at[lane], access) {
                 continue;
             }
@@ -187,7 +188,7 @@ fn move_fragment<C: Config>(
                 if op.wide { w.q[usize::from(*register)][lane] } else { u64::from(w.r[usize::from(*register)][lane]) };
             for part in 0..steps {
                 let address = base[lane].wrapping_add(offset(part));
-                let access = Access { pc, thread: 32 * w.index + lane as u32, size, strong: false };
+                let access = Access { pc, thread: 32 * w.index + lane as u32, size, how: Strength::Weak };
                 let shift = 8 * part * bytes;
                 if i.op == Op::WmmaStore {
                     let mask = if size == 8 { u64::MAX } else { (1 << (8 * size)) - 1 };

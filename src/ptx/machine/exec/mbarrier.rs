@@ -12,6 +12,7 @@ use crate::ptx::decode::op::{Inst, Op};
 use crate::ptx::machine::context::{Config, Context};
 use crate::ptx::machine::findings::Kind;
 use crate::ptx::machine::regs::*;
+use crate::ptx::machine::shadow::Strength;
 use crate::ptx::machine::step::{Next, put_predicate};
 use crate::ptx::machine::warp::{Group, Warp};
 
@@ -63,7 +64,7 @@ pub(super) fn run<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group, i: 
     let has_b = i.m & 1 << 5 != 0;
     let (mut states, mut done, mut waits) = ([0u64; 32], 0u32, false);
     for lane in lanes(m) {
-        let access = Access { pc, thread: 32 * w.index + lane as u32, size: 8, strong: true };
+        let access = Access { pc, thread: 32 * w.index + lane as u32, size: 8, how: Strength::Atomic };
         let offset = narrow(at[lane]);
         if !inside(ctx, offset, access) {
             continue;

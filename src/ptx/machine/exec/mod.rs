@@ -50,8 +50,8 @@ pub(crate) fn run<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group, i: 
             }
         }
         Op::Clock => {
-            // Steps of this worker's block stand for time: deterministic, and rising.
-            let now = w.clock.wrapping_add(ctx.steps);
+            // Steps of the block stand for time: deterministic, and rising.
+            let now = w.clock.wrapping_add(ctx.options.limits.block_steps.wrapping_sub(ctx.fuel));
             let now = if i.m & 2 != 0 { now >> 32 } else { now };
             if i.m & 1 != 0 {
                 put(&mut w.q[usize::from(i.d)], &[now; 32], m);
@@ -73,7 +73,7 @@ pub(crate) fn run<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group, i: 
             put_predicate(&mut w.p, i.d, value, m);
         }
         Op::BraIndexed => return call::branch_indexed(ctx, w, g, i, m),
-        Op::Ret => return call::ret(ctx, w, g, m),
+        Op::Ret => return call::ret::<C>(ctx, w, g, m),
         Op::Call => return call::call::<C>(ctx, w, g, i, pc, m),
         Op::CallIndirect => return call::indirect::<C>(ctx, w, g, i, pc, m),
         Op::Trap => {
@@ -92,10 +92,10 @@ pub(crate) fn run<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group, i: 
             return warp_ops::exchange::<C>(ctx, w, g, i, pc, m);
         }
         Op::ActiveMask => put(&mut w.r[usize::from(i.d)], &[m; 32], m),
-        Op::Fence if C::CHECK && i.m != 0 => ctx.shadow.fence(),
+        Op::Fence if C::CHECK => ctx.shadow.fence(w.index, m, i.m != 0),
         Op::Nanosleep => return poll(ctx, g, pc),
-        Op::LdLocal => local::load(ctx, w, g, i, pc, m),
-        Op::StLocal => local::store(ctx, w, g, i, pc, m),
+        Op::LdLocal => local::load::<C>(ctx, w, g, i, pc, m),
+        Op::StLocal => local::store::<C>(ctx, w, g, i, pc, m),
         Op::LdGeneric => {
             generic::load::<C>(ctx, w, g, i, pc, m);
             return polled(ctx, g, pc);

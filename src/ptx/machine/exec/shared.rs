@@ -2,15 +2,15 @@
 
 use super::local::Element;
 use super::{addresses, registers};
-use crate::ptx::decode::memory::{STRONG, WIDE_BASE};
+use crate::ptx::decode::memory::{ORDERED, STRONG, WIDE_BASE};
 use crate::ptx::decode::op::Inst;
 use crate::ptx::machine::context::{Config, Context};
 use crate::ptx::machine::findings::Kind;
 use crate::ptx::machine::regs::*;
-use crate::ptx::machine::shadow::Verdict;
+use crate::ptx::machine::shadow::{SharedVerdict, Strength, Sync, Verdict};
 use crate::ptx::machine::warp::Warp;
 
-use super::global::Access;
+use super::global::{Access, IN_STEP, TENTATIVE_READ, strength, sync};
 
 /// Offsets in shared memory; what does not fit 32 bits is out of bounds.
 #[inline(always)]
@@ -34,8 +34,8 @@ pub(crate) fn load<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32
     load_at::<C>(ctx, w, i, pc, m, &at);
 }
 
-/// The form of `Inst::m` of a plain 4-byte access: element size, one element, 32-bit registers.
-const WORD_BITS: u32 = 0x1f7;
+/// The form of `Inst::m` of a weak 4-byte access: element size, one element, 32-bit registers.
+const WORD_BITS: u32 = 0x1f7 | STRONG;
 const WORD: u32 = 2 | 1 << 5;
 
 #[inline(always)]
@@ -53,11 +53,11 @@ pub(crate) fn load_at<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: 
                     count(ctx, pc, 1);
                 }
                 if C::CHECK && !ctx.shadow.shared_row_read::<32>(first, 32 * w.index) {
-                    slow_lanes(ctx, at, 0..32, w.index, pc, i.m & STRONG != 0);
+                    slow_lanes(ctx, at, 0..32, w.index, pc);
                 }
                 return;
             }
-        } else if i.m & STRONG == 0 && all_inside(at, ctx.shared_bytes) {
+        } else if all_inside(at, ctx.shared_bytes) {
             let halves = [half_pattern(at, 0), half_pattern(at, 16)];
             let out = &mut w.r[usize::from(i.d)];
             for (n, half) in halves.into_iter().enumerate() {
@@ -130,16 +130,16 @@ fn examine<C: Config>(ctx: &mut Context, warp: u32, pc: u32, at: &Row, halves: [
                 Half::Other => false,
             };
             if !fine {
-                slow_lanes(ctx, at, 16 * n..16 * n + 16, warp, pc, false);
+                slow_lanes(ctx, at, 16 * n..16 * n + 16, warp, pc);
             }
         }
     }
 }
 
 #[inline(never)]
-fn slow_lanes(ctx: &mut Context, at: &Row, lanes: std::ops::Range<usize>, warp: u32, pc: u32, strong: bool) {
+fn slow_lanes(ctx: &mut Context, at: &Row, lanes: std::ops::Range<usize>, warp: u32, pc: u32) {
     for lane in lanes {
-        check_read(ctx, at[lane], Access { pc, thread: 32 * warp + lane as u32, size: 4, strong });
+        check_read(ctx, at[lane], Access { pc, thread: 32 * warp + lane as u32, size: 4, how: Strength::Weak });
     }
 }
 
@@ -222,7 +222,7 @@ fn load_lanes<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: 
         count(ctx, pc, wavefronts(at, bytes, m));
     }
     for lane in lanes(m) {
-        let access = Access { pc, thread: 32 * w.index + lane as u32, size: bytes, strong };
+        let access = Access { pc, thread: 32 * w.index + lane as u32, size: bytes, how: strength(i.m) };
         if !inside(ctx, at[lane], access) {
             list[..element.count].iter().for_each(|r| element.set(w, *r, lane, 0));
             continue;
@@ -232,6 +232,9 @@ fn load_lanes<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: 
             element.set(w, *register, lane, value);
         }
         if C::CHECK {
+            if strong {
+                ctx.shadow.strong_shared(at[lane], access.thread, sync(i.m, false));
+            }
             check_read(ctx, at[lane], access);
         }
     }
@@ -253,7 +256,7 @@ pub(crate) fn store_at<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc:
                 count(ctx, pc, 1);
             }
             if C::CHECK {
-                check_row_write(ctx, first, w.index, pc, i.m & STRONG != 0, &row);
+                check_row_write(ctx, first, w.index, pc, &row);
             }
             if let Some(words) = ctx.shared.get_mut(first..first + 32) {
                 words.copy_from_slice(&row);
@@ -274,7 +277,7 @@ fn store_lanes<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m:
         count(ctx, pc, wavefronts(at, bytes, m));
     }
     for lane in lanes(m) {
-        let access = Access { pc, thread: 32 * w.index + lane as u32, size: bytes, strong };
+        let access = Access { pc, thread: 32 * w.index + lane as u32, size: bytes, how: strength(i.m) };
         if !inside(ctx, at[lane], access) {
             continue;
         }
@@ -289,18 +292,24 @@ fn store_lanes<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m:
             write_shared(&mut ctx.shared, place, element.size, value);
         }
         if C::CHECK {
+            if strong {
+                ctx.shadow.strong_shared(at[lane], access.thread, sync(i.m, true));
+            }
             check_write(ctx, at[lane], access, same);
         }
+    }
+    if C::CHECK && i.m & ORDERED != 0 {
+        ctx.shadow.released();
     }
 }
 
 pub(crate) fn check_read(ctx: &mut Context, offset: u32, access: Access) {
-    let verdict = ctx.shadow.shared_read(offset, access.size, access.thread, access.strong);
+    let verdict = ctx.shadow.shared_read(offset, access.size, access.thread, access.how);
     settle(ctx, offset, access, verdict, false);
 }
 
 pub(crate) fn check_write(ctx: &mut Context, offset: u32, access: Access, same: bool) {
-    let verdict = ctx.shadow.shared_write(offset, access.size, access.thread, access.strong);
+    let verdict = ctx.shadow.shared_write(offset, access.size, access.thread, access.how);
     settle(ctx, offset, access, verdict, same);
 }
 
@@ -313,19 +322,21 @@ fn settle(ctx: &mut Context, offset: u32, access: Access, verdict: SharedVerdict
     }
     match verdict.race {
         Verdict::Fine => {}
-        Verdict::Race if same => trouble(ctx, offset, access, Kind::BenignRace, "two threads wrote the same value"),
+        Verdict::Race | Verdict::InStep if same => {
+            trouble(ctx, offset, access, Kind::BenignRace, "two threads wrote the same value")
+        }
         Verdict::Race => trouble(ctx, offset, access, Kind::Race, "another thread wrote it"),
         Verdict::RaceWithRead => trouble(ctx, offset, access, Kind::Race, "another thread read it"),
+        Verdict::InStep => trouble(ctx, offset, access, Kind::Race, IN_STEP),
+        Verdict::Tentative => trouble(ctx, offset, access, Kind::BenignPattern, TENTATIVE_READ),
     }
 }
-
-use crate::ptx::machine::shadow::SharedVerdict;
 
 #[cold]
 #[inline(never)]
 fn trouble(ctx: &mut Context, offset: u32, access: Access, kind: Kind, what: &str) {
-    let other = if matches!(kind, Kind::Race | Kind::BenignRace) {
-        format!(", {}, with no barrier between", ctx.shadow.describe_other(ctx.launch))
+    let other = if matches!(kind, Kind::Race | Kind::BenignRace | Kind::BenignPattern) {
+        format!(", {}, and nothing orders the two", ctx.shadow.describe_other(ctx.launch))
     } else {
         String::new()
     };
@@ -335,17 +346,17 @@ fn trouble(ctx: &mut Context, offset: u32, access: Access, kind: Kind, what: &st
 }
 
 #[inline(always)]
-fn check_row_write(ctx: &mut Context, first: usize, warp: u32, pc: u32, strong: bool, row: &Row) {
+fn check_row_write(ctx: &mut Context, first: usize, warp: u32, pc: u32, row: &Row) {
     if !ctx.shadow.shared_row_write(first, 32 * warp) {
-        slow_row(ctx, first, warp, pc, strong, row);
+        slow_row(ctx, first, warp, pc, row);
     }
 }
 
 #[inline(never)]
-fn slow_row(ctx: &mut Context, first: usize, warp: u32, pc: u32, strong: bool, row: &Row) {
+fn slow_row(ctx: &mut Context, first: usize, warp: u32, pc: u32, row: &Row) {
     for lane in 0..32 {
         let offset = 4 * (first as u32 + lane);
-        let access = Access { pc, thread: 32 * warp + lane, size: 4, strong };
+        let access = Access { pc, thread: 32 * warp + lane, size: 4, how: Strength::Weak };
         let same = read_shared(&ctx.shared, offset, 4) == u64::from(row[lane as usize]);
         check_write(ctx, offset, access, same);
     }
@@ -390,14 +401,15 @@ pub(crate) fn wavefronts(at: &Row, bytes: u32, m: u32) -> u64 {
 }
 
 /// An atomic: races with plain accesses of other threads, never with atomics.
-pub(crate) fn check_atomic(ctx: &mut Context, offset: u32, access: Access) {
+pub(crate) fn check_atomic(ctx: &mut Context, offset: u32, access: Access, how: Sync) {
+    ctx.shadow.strong_shared(offset, access.thread, how);
     let verdict = ctx.shadow.shared_atomic(offset, access.size, access.thread);
     settle(ctx, offset, access, verdict, false);
 }
 
 /// A copy is issued to words: another copy in flight to them, or unordered accesses of other threads, are findings.
 pub(crate) fn check_copy(ctx: &mut Context, offset: u32, access: Access) {
-    let verdict = ctx.shadow.shared_write(offset, access.size, access.thread, false);
+    let verdict = ctx.shadow.shared_write(offset, access.size, access.thread, Strength::Weak);
     settle(ctx, offset, access, verdict, false);
 }
 

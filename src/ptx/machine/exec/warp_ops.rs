@@ -1,10 +1,14 @@
 //! Operations among lanes of a warp. Those with a member mask wait until all named lanes that still live are there.
 
+use smallvec::{SmallVec, smallvec};
+
 use super::super::findings::Kind;
+use crate::ptx::decode::flow::Place;
 use crate::ptx::decode::op::{Inst, Op};
 use crate::ptx::machine::context::{Config, Context};
 use crate::ptx::machine::regs::*;
 use crate::ptx::machine::step::{Next, Stop, predicate, put_predicate};
+use crate::ptx::machine::undefined;
 use crate::ptx::machine::warp::{Group, State, Warp};
 
 /// Takes lanes in that wait at the same place, with the same stack.
@@ -23,14 +27,27 @@ fn gather(w: &mut Warp, g: &mut Group) {
     g.state = state;
 }
 
+/// Whether lanes at two places do one operation together: the same instruction, or, where PTX does not ask for that,
+/// one of the same kind. The masks that they name must be the same as well.
+fn is_one_operation(code: &[Inst], a: u32, b: u32) -> bool {
+    let (Some(x), Some(y)) = (code.get(a as usize), code.get(b as usize)) else { return false };
+    let qualifiers = match x.op {
+        Op::Shuffle | Op::Vote | Op::Match => 3,
+        Op::Redux => 15,
+        Op::WarpSync | Op::Elect => 0,
+        _ => return a == b,
+    };
+    a == b || (x.op == y.op && (x.m ^ y.m) & qualifiers == 0)
+}
+
 /// Waiting lanes may go on when those they wait for have exited.
-pub(crate) fn settle(w: &mut Warp) {
+pub(crate) fn settle(w: &mut Warp, code: &[Inst]) {
     let live = w.live();
     for at in 0..w.groups.len() {
         if let State::WaitsForLanes(need) = w.groups[at].state {
             let pc = w.groups[at].pc;
-            let there = w.groups.iter().filter(|g| g.pc == pc && matches!(g.state, State::WaitsForLanes(_)));
-            let there = there.fold(0, |mask, g| mask | g.mask);
+            let with = |g: &&Group| g.state == State::WaitsForLanes(need) && is_one_operation(code, g.pc, pc);
+            let there = w.groups.iter().filter(with).fold(0, |mask, g| mask | g.mask);
             if need & live & !there == 0 {
                 w.groups[at].state = State::Ready;
             }
@@ -78,7 +95,7 @@ pub(super) fn warp_sync<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Grou
         w.groups[at].state = State::Ready;
     }
     if C::CHECK {
-        ctx.shadow.warp_sync(w.index);
+        ctx.shadow.warp_sync(w.index, there);
     }
     g.pc = pc + 1;
     if w.groups.is_empty() { Next::Jump } else { Next::Stop(Stop::Rejoin) }
@@ -114,6 +131,22 @@ pub(super) fn meet<C: Config>(
     None
 }
 
+/// Lanes that do an operation at one instruction.
+struct Part {
+    i: Inst,
+    pc: u32,
+    mask: u32,
+}
+
+/// A source row of all parts together.
+fn rows(w: &Warp, parts: &[Part], register: impl Fn(&Inst) -> u16) -> Row {
+    let mut row = [0; 32];
+    for part in parts {
+        put(&mut row, &w.r[usize::from(register(&part.i))], part.mask);
+    }
+    row
+}
+
 /// shfl, vote, match, redux, elect.
 pub(super) fn exchange<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group, i: &Inst, pc: u32, m: u32) -> Next {
     let named = match i.op {
@@ -122,6 +155,7 @@ pub(super) fn exchange<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group
         _ => Some(i.b),
     };
     let mut need = m;
+    let mut partners: Vec<usize> = vec![];
     if let Some(register) = named {
         super::call::leave_others(w, g, m, pc + 1);
         gather(w, g);
@@ -132,30 +166,47 @@ pub(super) fn exchange<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group
         if same != g.mask {
             super::call::leave_others(w, g, same, pc);
         }
-        let missing = need & w.live() & !g.mask;
+        let code = &ctx.program.code;
+        partners.extend((0..w.groups.len()).filter(|at| {
+            let other = &w.groups[*at];
+            other.state == State::WaitsForLanes(need) && is_one_operation(code, other.pc, pc)
+        }));
+        let there = partners.iter().fold(g.mask, |mask, at| mask | w.groups[*at].mask);
+        let missing = need & w.live() & !there;
         if missing != 0 && !g.forced {
             return wait(g, need, pc);
         }
-        let outside = g.mask & !need;
+        let outside = there & !need;
         // Lanes that stored behind this place and then exited went around it.
         let gone = need & w.exited & w.exists;
         let around = if gone != 0 { compare(&w.exit_store, &[pc; 32], |x, y| x > y) & gone } else { 0 };
         if g.forced || outside != 0 || around != 0 {
-            inactive::<C>(ctx, w, g, pc, need, missing | around);
+            inactive::<C>(ctx, w, outside, pc, need, missing | around);
         }
         g.forced = false;
     }
-    let active = g.mask;
+    let mut parts: SmallVec<[Part; 2]> = smallvec![Part { i: *i, pc, mask: g.mask }];
+    for at in partners {
+        let other = &mut w.groups[at];
+        if let Some(i) = ctx.program.code.get(other.pc as usize) {
+            parts.push(Part { i: *i, pc: other.pc, mask: other.mask });
+        }
+        other.pc += 1;
+        (other.state, other.forced) = (State::Ready, false);
+    }
+    let active = parts.iter().fold(0, |mask, part| mask | part.mask);
     match i.op {
-        Op::Shuffle => shuffle::<C>(ctx, w, i, pc, active, need),
-        Op::Vote => vote(w, i, active, if named.is_some() { need & active } else { active }),
-        Op::Match => match_lanes(w, i, active),
-        Op::Redux => redux(w, i, active),
+        Op::Shuffle => shuffle::<C>(ctx, w, &parts, active, need),
+        Op::Vote => vote(w, &parts, active, if named.is_some() { need & active } else { active }),
+        Op::Match => match_lanes(w, &parts, active),
+        Op::Redux => redux(w, &parts, active),
         _ => {
             // elect: the lowest lane.
             let leader = active.trailing_zeros();
-            put(&mut w.r[usize::from(i.d)], &[leader; 32], active);
-            put_predicate(&mut w.p, i.off as u16, 1 << leader, active);
+            for part in &parts {
+                put(&mut w.r[usize::from(part.i.d)], &[leader; 32], part.mask);
+                put_predicate(&mut w.p, part.i.off as u16, 1 << leader, part.mask);
+            }
         }
     }
     g.pc = pc + 1;
@@ -163,11 +214,10 @@ pub(super) fn exchange<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group
 }
 
 #[cold]
-fn inactive<C: Config>(ctx: &mut Context, w: &Warp, g: &Group, pc: u32, need: u32, missing: u32) {
+fn inactive<C: Config>(ctx: &mut Context, w: &Warp, outside: u32, pc: u32, need: u32, missing: u32) {
     if missing != 0 {
         report_missing(ctx, w, pc, missing, need);
     }
-    let outside = g.mask & !need;
     if C::CHECK && outside != 0 {
         let thread = 32 * w.index + outside.trailing_zeros();
         ctx.report_many(Kind::InactiveLane, pc, thread, u64::from(outside.count_ones()), None, || {
@@ -176,14 +226,15 @@ fn inactive<C: Config>(ctx: &mut Context, w: &Warp, g: &Group, pc: u32, need: u3
     }
 }
 
-fn shuffle<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, active: u32, need: u32) {
-    let (a, b, c) = (w.r[usize::from(i.a)], w.r[usize::from(i.b)], w.r[usize::from(i.c)]);
+fn shuffle<C: Config>(ctx: &mut Context, w: &mut Warp, parts: &[Part], active: u32, need: u32) {
+    let (a, b, c) = (rows(w, parts, |i| i.a), rows(w, parts, |i| i.b), rows(w, parts, |i| i.c));
+    let mode = parts[0].i.m & 3;
     let (mut out, mut from_lane, mut valid, mut dead) = ([0; 32], [0u8; 32], 0u32, 0u32);
     for lane in 0..32u32 {
         let (distance, packed) = (b[lane as usize] & 31, c[lane as usize]);
         let (clamp, segment) = (packed & 31, packed >> 8 & 31);
         let (most, least) = (lane & segment | clamp & !segment, lane & segment);
-        let (from, fits) = match i.m & 3 {
+        let (from, fits) = match mode {
             0 => {
                 let from = lane.wrapping_sub(distance);
                 (from, from as i32 >= most as i32)
@@ -201,57 +252,92 @@ fn shuffle<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, active
         valid |= u32::from(fits) << lane;
         dead |= u32::from((active & need) >> from & 1 == 0) << lane;
     }
-    let dead = dead & active;
-    if C::CHECK && dead != 0 {
-        let thread = 32 * w.index + dead.trailing_zeros();
-        ctx.report_many(Kind::InactiveLane, pc, thread, u64::from(dead.count_ones()), None, || {
-            "the thread reads from a lane that does not take part".into()
-        });
+    for part in parts {
+        let (i, mask) = (&part.i, part.mask);
+        if C::CHECK && (dead & active != 0 || w.undefined.is_some()) {
+            follow(ctx, w, part, parts, &from_lane, dead);
+        }
+        if w.wide.get(usize::from(i.a)).is_some() {
+            // The wider value travels with its bits; see `altered`.
+            let source = |lane: usize| parts.iter().find(|p| p.mask >> lane & 1 != 0).map_or(i.a, |p| p.i.a);
+            let moved = from_lane.map(|lane| {
+                let lane = usize::from(lane) % 32;
+                w.wide[usize::from(source(lane))][lane]
+            });
+            put(&mut w.wide[usize::from(i.d)], &moved, mask);
+        }
+        put(&mut w.r[usize::from(i.d)], &out, mask);
+        put_predicate(&mut w.p, (i.m >> 16) as u16, valid, mask);
     }
-    if let Some(row) = w.wide.get(usize::from(i.a)) {
-        // The wider value travels with its bits; see `altered`.
-        let moved = from_lane.map(|lane| row[usize::from(lane) % 32]);
-        put(&mut w.wide[usize::from(i.d)], &moved, active);
-    }
-    put(&mut w.r[usize::from(i.d)], &out, active);
-    put_predicate(&mut w.p, (i.m >> 16) as u16, valid, active);
 }
 
-fn vote(w: &mut Warp, i: &Inst, active: u32, members: u32) {
-    let ayes = predicate(&w.p, i.a) & members;
+/// Undefined values in a shuffle: those of lanes that take no part, and those that were undefined before.
+fn follow(ctx: &mut Context, w: &mut Warp, part: &Part, parts: &[Part], from_lane: &[u8; 32], dead: u32) {
+    for register in [part.i.b, part.i.c] {
+        undefined::decides(ctx, w, Place::Word(register), part.pc, part.mask);
+    }
+    let before = w
+        .undefined
+        .as_ref()
+        .map_or(0, |values| parts.iter().fold(0, |all, p| all | values.of(Place::Word(p.i.a)) & p.mask));
+    let moved =
+        lanes(part.mask).filter(|lane| before >> from_lane[*lane] & 1 != 0).fold(0, |all, lane| all | 1 << lane);
+    let to = Place::Word(part.i.d);
+    let old = w.undefined.clone();
+    undefined::give(ctx, w, to, dead, part.mask & !(moved & !dead), (part.pc, Kind::InactiveLane));
+    for lane in lanes(moved & !dead & part.mask) {
+        let origin = old.as_ref().map_or((part.pc, Kind::InactiveLane), |o| o.origin(usize::from(from_lane[lane])));
+        undefined::give(ctx, w, to, 1 << lane, 1 << lane, origin);
+    }
+    undefined::give(ctx, w, Place::Predicate((part.i.m >> 16) as u16), 0, part.mask, (part.pc, Kind::InactiveLane));
+}
+
+fn vote(w: &mut Warp, parts: &[Part], active: u32, members: u32) {
+    let ayes = parts.iter().fold(0, |all, part| all | predicate(&w.p, part.i.a) & part.mask) & members;
     let all = |value: bool| if value { u32::MAX } else { 0 };
-    match i.m & 3 {
-        0 => put_predicate(&mut w.p, i.d, all(ayes == members), active),
-        1 => put_predicate(&mut w.p, i.d, all(ayes != 0), active),
-        2 => put_predicate(&mut w.p, i.d, all(ayes == 0 || ayes == members), active),
-        _ => put(&mut w.r[usize::from(i.d)], &[ayes; 32], active),
+    for part in parts {
+        let (d, mask) = (part.i.d, part.mask & active);
+        match part.i.m & 3 {
+            0 => put_predicate(&mut w.p, d, all(ayes == members), mask),
+            1 => put_predicate(&mut w.p, d, all(ayes != 0), mask),
+            2 => put_predicate(&mut w.p, d, all(ayes == 0 || ayes == members), mask),
+            _ => put(&mut w.r[usize::from(d)], &[ayes; 32], mask),
+        }
     }
 }
 
 /// `m`: bit 0 all, bit 1 64-bit.
-fn match_lanes(w: &mut Warp, i: &Inst, active: u32) {
-    let row = if i.m & 2 != 0 { w.q[usize::from(i.a)] } else { map1(&w.r[usize::from(i.a)], u64::from) };
+fn match_lanes(w: &mut Warp, parts: &[Part], active: u32) {
+    let mut row = [0u64; 32];
+    for part in parts {
+        let (wide, register) = (part.i.m & 2 != 0, usize::from(part.i.a));
+        let own = if wide { w.q[register] } else { map1(&w.r[register], u64::from) };
+        put(&mut row, &own, part.mask);
+    }
     let mut out = [0u32; 32];
     for lane in lanes(active) {
         out[lane] = compare(&row, &[row[lane]; 32], |x, y| x == y) & active;
     }
     let mut equal = 0;
-    if i.m & 1 != 0 {
+    if parts[0].i.m & 1 != 0 {
         let all = out[active.trailing_zeros() as usize & 31] == active;
         equal = if all { u32::MAX } else { 0 };
         out = [if all { active } else { 0 }; 32];
     }
-    put(&mut w.r[usize::from(i.d)], &out, active);
-    put_predicate(&mut w.p, i.off as u16, equal, active);
+    for part in parts {
+        put(&mut w.r[usize::from(part.i.d)], &out, part.mask);
+        put_predicate(&mut w.p, part.i.off as u16, equal, part.mask);
+    }
 }
 
 /// `m`: bits 0-2 add, min, max, and, or, xor; 3 signed.
-fn redux(w: &mut Warp, i: &Inst, active: u32) {
-    let row = w.r[usize::from(i.a)];
-    let signed = i.m & 8 != 0;
+fn redux(w: &mut Warp, parts: &[Part], active: u32) {
+    let row = rows(w, parts, |i| i.a);
+    let m = parts[0].i.m;
+    let signed = m & 8 != 0;
     let key = |x: u32| if signed { i64::from(x as i32) } else { i64::from(x) };
     let values = lanes(active).map(|lane| row[lane]);
-    let result = values.reduce(|x, y| match i.m & 7 {
+    let result = values.reduce(|x, y| match m & 7 {
         0 => x.wrapping_add(y),
         1 => {
             if key(y) < key(x) {
@@ -271,5 +357,7 @@ fn redux(w: &mut Warp, i: &Inst, active: u32) {
         4 => x | y,
         _ => x ^ y,
     });
-    put(&mut w.r[usize::from(i.d)], &[result.unwrap_or(0); 32], active);
+    for part in parts {
+        put(&mut w.r[usize::from(part.i.d)], &[result.unwrap_or(0); 32], part.mask);
+    }
 }

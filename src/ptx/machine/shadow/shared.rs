@@ -1,6 +1,6 @@
 //! Order of accesses to shared memory.
 
-use super::{BlockState, MANY, SHIFT, SPLIT, Shadow, SharedVerdict, THREAD, Tags, Verdict};
+use super::*;
 
 impl Shadow {
     fn word(&self, word: usize) -> Tags {
@@ -17,46 +17,87 @@ impl Shadow {
         self.block.last_readers[word] = tags.last_reader;
     }
 
-    fn read_tags(&mut self, tags: &mut Tags, thread: u32, strong: bool, verdict: &mut SharedVerdict) {
-        if tags.writer >> SHIFT < self.block.first {
-            verdict.undefined = true;
-        } else if !strong && self.unordered(tags.writer, thread) {
-            verdict.race = Verdict::Race;
-            self.other = (tags.writer, self.block.block);
+    /// Whether an access is one of another lane of the warp that nothing orders before.
+    fn in_step_shared(&self, tag: u32, thread: u32) -> bool {
+        let other = tag & THREAD;
+        other != thread && other / 32 == thread / 32 && self.unordered(tag, false, thread)
+    }
+
+    /// An access against the last write.
+    fn judge_shared(&self, writer: u32, thread: u32, how: Strength) -> Verdict {
+        let kind = writer & WRITER;
+        if kind != 0 && how.is_strong() {
+            let both = kind == VOLATILE && how == Strength::Volatile;
+            return if both && self.in_step_shared(writer, thread) { Verdict::InStep } else { Verdict::Fine };
         }
-        if strong {
-            return;
-        }
-        let mine = self.tag(thread);
-        if tags.first_reader >> SHIFT < self.block.base {
-            (tags.first_reader, tags.last_reader) = (mine, mine);
-        } else if (tags.first_reader ^ mine) & THREAD != 0 {
-            tags.last_reader = mine;
-        } else {
-            tags.first_reader = tags.first_reader.max(mine);
+        match self.unordered(writer, many_writers(writer), thread) {
+            true if kind & STRONG != 0 && how == Strength::Tentative => Verdict::Tentative,
+            true => Verdict::Race,
+            false => Verdict::Fine,
         }
     }
 
-    fn write_tags(&mut self, tags: &mut Tags, thread: u32, strong: bool, verdict: &mut SharedVerdict) {
-        if !strong {
-            if self.unordered(tags.writer, thread) {
-                verdict.race = Verdict::Race;
-                self.other = (tags.writer, self.block.block);
-            } else {
-                for reader in [tags.first_reader, tags.last_reader] {
-                    if verdict.race == Verdict::Fine && self.unordered(reader, thread) {
-                        verdict.race = Verdict::RaceWithRead;
-                        self.other = (reader, self.block.block);
-                    }
+    fn read_tags(&mut self, tags: &mut Tags, thread: u32, how: Strength, verdict: &mut SharedVerdict) {
+        if tags.writer >> SHIFT < self.block.first {
+            verdict.undefined = true;
+        } else if verdict.race == Verdict::Fine && !self.exhausted {
+            verdict.race = self.judge_shared(tags.writer, thread, how);
+            self.other = (tags.writer, self.block.block);
+        }
+        let strong = if how == Strength::Weak { 0 } else { STRONG_READ };
+        let mine = self.tag(thread) | strong;
+        let old = |tag: u32| !self.unordered(tag, true, thread);
+        let same = |tag: u32| (tag ^ mine) & THREAD == 0;
+        if old(tags.first_reader) {
+            (tags.first_reader, tags.last_reader) = (mine, mine);
+        } else if same(tags.first_reader) {
+            tags.first_reader = mine & (tags.first_reader | !STRONG_READ);
+        } else if same(tags.last_reader) && !old(tags.last_reader) {
+            tags.last_reader = mine & (tags.last_reader | !STRONG_READ);
+        } else if strong == 0 || tags.last_reader & STRONG_READ != 0 || old(tags.last_reader) {
+            tags.last_reader = mine;
+        }
+    }
+
+    fn write_tags(&mut self, tags: &mut Tags, thread: u32, how: Strength, verdict: &mut SharedVerdict) {
+        if verdict.race == Verdict::Fine && !self.exhausted {
+            verdict.race = match self.judge_shared(tags.writer, thread, how) {
+                Verdict::Tentative => Verdict::Race,
+                race => race,
+            };
+            self.other = (tags.writer, self.block.block);
+            for reader in [tags.first_reader, tags.last_reader] {
+                if verdict.race == Verdict::Fine {
+                    verdict.race = self.judge_shared_after_read(reader, thread, how);
+                    self.other = (reader, self.block.block);
                 }
             }
         }
-        tags.writer = self.tag(thread);
+        let mine = self.tag(thread);
+        tags.writer = match how {
+            Strength::Volatile => mine | VOLATILE,
+            Strength::Atomic => mine | STRONG,
+            Strength::Strong => {
+                let old = tags.writer;
+                let other = old & THREAD != thread || old & WRITER == STRONG_MANY;
+                let many = old & WRITER != 0 && other && self.unordered(old, true, thread);
+                mine | if many { STRONG_MANY } else { STRONG }
+            }
+            _ => mine,
+        };
     }
 
-    fn shared_access(&mut self, offset: u32, size: u32, thread: u32, strong: bool, write: bool) -> SharedVerdict {
+    fn judge_shared_after_read(&self, reader: u32, thread: u32, how: Strength) -> Verdict {
+        let strong = how.is_strong();
+        if strong && reader & STRONG_READ != 0 {
+            let step = how == Strength::Volatile && self.in_step_shared(reader, thread);
+            return if step { Verdict::InStep } else { Verdict::Fine };
+        }
+        if self.unordered(reader, false, thread) { Verdict::RaceWithRead } else { Verdict::Fine }
+    }
+
+    fn shared_access(&mut self, offset: u32, size: u32, thread: u32, how: Strength, write: bool) -> SharedVerdict {
         let mut verdict = SharedVerdict { race: Verdict::Fine, undefined: false, unfinished: false };
-        let strong = strong || self.exhausted;
         let last = (offset + size).div_ceil(4) as usize;
         for word in offset as usize / 4..last.min(self.block.writers.len()) {
             if !self.block.in_flight.is_empty() && self.block.in_flight.contains_key(&(word as u32)) {
@@ -66,9 +107,9 @@ impl Shadow {
             if size >= 4 && !split {
                 let mut tags = self.word(word);
                 if write {
-                    self.write_tags(&mut tags, thread, strong, &mut verdict);
+                    self.write_tags(&mut tags, thread, how, &mut verdict);
                 } else {
-                    self.read_tags(&mut tags, thread, strong, &mut verdict);
+                    self.read_tags(&mut tags, thread, how, &mut verdict);
                 }
                 self.set_word(word, tags);
                 continue;
@@ -78,9 +119,9 @@ impl Shadow {
             let bytes = if size >= 4 { 0..4 } else { offset as usize % 4..(offset + size - 1) as usize % 4 + 1 };
             for part in &mut parts[bytes] {
                 if write {
-                    self.write_tags(part, thread, strong, &mut verdict);
+                    self.write_tags(part, thread, how, &mut verdict);
                 } else {
-                    self.read_tags(part, thread, strong, &mut verdict);
+                    self.read_tags(part, thread, how, &mut verdict);
                 }
             }
             self.block.writers[word] = SPLIT;
@@ -89,33 +130,25 @@ impl Shadow {
         verdict
     }
 
-    pub fn shared_read(&mut self, offset: u32, size: u32, thread: u32, strong: bool) -> SharedVerdict {
-        self.shared_access(offset, size, thread, strong, false)
+    pub fn shared_read(&mut self, offset: u32, size: u32, thread: u32, how: Strength) -> SharedVerdict {
+        self.shared_access(offset, size, thread, how, false)
     }
 
-    pub fn shared_write(&mut self, offset: u32, size: u32, thread: u32, strong: bool) -> SharedVerdict {
-        self.shared_access(offset, size, thread, strong, true)
+    pub fn shared_write(&mut self, offset: u32, size: u32, thread: u32, how: Strength) -> SharedVerdict {
+        self.shared_access(offset, size, thread, how, true)
     }
 
-    /// An atomic or mbarrier operation: it leaves a tag that only plain accesses can conflict with.
+    /// An atomic: a strong write that reads before.
     pub fn shared_atomic(&mut self, offset: u32, size: u32, thread: u32) -> SharedVerdict {
-        let mut verdict = SharedVerdict { race: Verdict::Fine, undefined: false, unfinished: false };
-        for word in offset as usize / 4..((offset + size).div_ceil(4) as usize).min(self.block.writers.len()) {
-            let mut tags = self.word(word);
-            if tags.writer == SPLIT && self.block.parts.contains_key(&(word as u32)) {
-                continue;
+        let first = self.block.first;
+        let undefined = (offset..offset + size).any(|byte| {
+            let word = byte / 4;
+            match self.block.parts.get(&word) {
+                Some(parts) => parts[byte as usize % 4].writer >> SHIFT < first,
+                None => self.block.writers.get(word as usize).is_some_and(|w| *w >> SHIFT < first),
             }
-            if tags.writer >> SHIFT < self.block.first {
-                verdict.undefined = true;
-            }
-            if tags.writer & MANY == 0 && !self.exhausted {
-                self.write_tags(&mut tags, thread, false, &mut verdict);
-            }
-            // `many` on a writer tag: an atomic.
-            tags.writer = self.tag(thread) | MANY;
-            self.set_word(word, tags);
-        }
-        verdict
+        });
+        SharedVerdict { undefined, ..self.shared_access(offset, size, thread, Strength::Atomic, true) }
     }
 
     /// Threads `thread ..+ N` read words `first ..+ N`. False: look at each.
@@ -146,7 +179,8 @@ impl Shadow {
             let tag = mine + lane as u32;
             let stale = firsts[lane] < high;
             let other = (firsts[lane] ^ tag) & THREAD != 0;
-            firsts[lane] = if stale { tag } else { firsts[lane] };
+            let first = if other { firsts[lane] } else { firsts[lane] & !STRONG_READ };
+            firsts[lane] = if stale { tag } else { first };
             lasts[lane] = if stale || other { tag } else { lasts[lane] };
         }
         true
