@@ -6,6 +6,7 @@ mod check;
 mod completions;
 mod contract;
 mod demo;
+mod emulate;
 mod doctor;
 mod exit;
 mod explain;

@@ -358,7 +358,7 @@ fn remarks(runs: &[(Cell, Result<CellRun, String>)]) -> Vec<String> {
             say(format!("candidate, line {}: {} ({whose})", f.line, finding::describe(f.kind)));
         }
         for (who, side) in [("original", &run.original), ("candidate", &run.candidate)] {
-            side.schedules.iter().for_each(|s| say(format!("{who}: {s}; other orders were not tried")));
+            side.schedules.iter().for_each(|s| say(format!("{who}: {s}; two other orders ran on the sample")));
             side.notes.iter().for_each(|n| say(format!("{who}: {n}")));
             if !side.prints.is_empty() {
                 say(format!("{who}: prints"));

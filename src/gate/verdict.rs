@@ -74,7 +74,8 @@ pub enum Undefined {
     /// It writes what the contract calls an input.
     WritesInput {
         name: String,
-        index: u64,
+        /// The first element that changed; `None` where all were put back.
+        index: Option<u64>,
     },
     WritesGuard {
         name: String,
@@ -119,7 +120,8 @@ pub enum Fault {
     },
     WritesInput {
         name: String,
-        index: u64,
+        /// The first element that changed; `None` where all were put back.
+        index: Option<u64>,
     },
     WritesGuard {
         name: String,

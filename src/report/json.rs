@@ -52,7 +52,7 @@ fn number(v: f64) -> Value {
 fn cell_key(c: &Cell) -> Value {
     json!({
         "dims": c.dims, "distribution": c.distribution.word(), "seed": c.seed, "poison": c.poison, "scalars": c.scalars,
-        "overlap": c.overlap, "round": c.round,
+        "overlap": c.overlap, "round": c.round, "order": c.order,
     })
 }
 

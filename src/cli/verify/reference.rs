@@ -234,10 +234,10 @@ fn command(words: &[String], trusted: bool) -> Result<Referee, Failure> {
 impl Oracle for CommandOracle {
     fn outputs(&self, cell: &Cell, plan: &ConcretePlan, starts: &[Vec<u8>]) -> Result<Vec<Vec<u8>>, String> {
         let folder = self.folder.inner()?;
-        let buffers: Vec<_> = plan.buffers.iter().map(|b| {
+        let one = |b: &kopt::contract::ConcreteBuffer| {
             serde_json::json!({ "name": b.name, "role": b.role.word(), "dtype": b.dtype.name(), "elements": b.elements })
-        });
-        let buffers: Vec<serde_json::Value> = buffers.collect();
+        };
+        let buffers: Vec<serde_json::Value> = plan.buffers.iter().map(one).collect();
         let about = serde_json::json!({ "dims": cell.dims, "buffers": buffers }).to_string();
         std::fs::write(folder.path.join("cell.json"), about).map_err(|e| e.to_string())?;
         let place = |n: usize| {
