@@ -319,14 +319,14 @@ open(folder + '/out.bin', 'wb').write(array.array('f', y).tobytes())
 fn apply_runs_what_it_wrote_where_a_contract_is_there() {
     let transpose = |settled: &str| {
         format!(
-            "// kopt: dims.n = {{ samples = [64], min = 32, divisible_by = 32, max = 256{settled} }}\n\
+            "// kopt: assume blockDim.x == 32, blockDim.y == 32\n// kopt: dims.n = {{ samples = [64], min = 32, divisible_by = 32, max = 256{settled} }}\n\
              // kopt: args.in = {{ role = \"in\", dtype = \"f32\", shape = [\"n\", \"n\"] }}\n\
              // kopt: args.out = {{ role = \"out\", dtype = \"f32\", shape = [\"n\", \"n\"] }}\n\
              // kopt: launch = {{ grid = [\"n / 32\", \"n / 32\"], block = [32, 32], args = [\"in\", \"out\", \"i32(n)\"] }}\n{}",
             cli_common::TRANSPOSE.split("void run").next().expect("a kernel")
         )
     };
-    let lone = cli_common::TRANSPOSE.split("void run").next().expect("a kernel").to_owned();
+    let lone = transpose("").replace("// kopt: launch", "// launch").replace("// kopt: dims", "// dims").replace("// kopt: args", "// args");
     let cases = [
         (transpose(""), "", 0, "emulator: equal bits on"),
         (transpose(""), "--verify emulator", 0, "emulator: equal bits on"),

@@ -166,7 +166,7 @@ const FEW: usize = 8;
 /// What a cell may cost beyond the usual sizes: enough for indices of 16 bits to overflow in a simple kernel, and not so
 /// much that one cell outweighs all others.
 fn most_work(first: u64, settings: &Settings) -> u64 {
-    if settings.thorough { settings.steps } else { (first.saturating_mul(16) + (1 << 16)).min(settings.steps / 4) }
+    if settings.thorough { settings.steps } else { (first.saturating_mul(16) + (1 << 17)).min(settings.steps / 4) }
 }
 
 /// Every distribution that was only given to another size, at the contract's own sample: some sizes are too small for
