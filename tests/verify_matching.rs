@@ -275,3 +275,106 @@ fn what_cannot_be_compared_is_said_in_one_sentence() {
     let good = line("const float* x, const float* z, float* y, int n", "y[i] = 2.0f * x[i] - z[i]");
     check(vec![pair(&LINE.replace("block = 32", "block = 2048"), &good, "", 2, &["K0617", "at most 1024"])]);
 }
+
+const ROWS: &str = "\
+#include <cmath>
+#define SQUARE(v) ((v) * (v))
+void energy_on_host(float* out, const float* in, int rows, int cols) {
+    for (int r = 0; r < rows; ++r) {
+        double s = 0;
+        for (int c = 0; c < cols; ++c) s += SQUARE((double)in[r * cols + c]);
+        out[r] = (float)s;
+    }
+}
+__global__ void slow(const float* in, float* out, int rows, int cols) {
+    if (threadIdx.x > 0) return;
+    float s = 0.0f;
+    for (int c = 0; c < cols; ++c) s += in[blockIdx.x * cols + c] * in[blockIdx.x * cols + c];
+    out[blockIdx.x] = s;
+}
+// kopt: dims.rows = { samples = [5], min = 1, max = 60 }
+// kopt: dims.cols = { samples = [90], min = 1, max = 300 }
+// kopt: args.in = { role = \"in\", dtype = \"f32\", shape = [\"rows\", \"cols\"] }
+// kopt: args.out = { role = \"out\", dtype = \"f32\", shape = [\"rows\"] }
+// kopt: reference = WHICH
+// kopt: launch = { grid = \"rows\", block = 32, args = [\"in\", \"out\", \"i32(rows)\", \"i32(cols)\"] }
+__global__ void energy(const float* in, float* out, int rows, int cols) {
+    float s = 0.0f;
+    for (int c = threadIdx.x; c < cols; c += 32) s += in[blockIdx.x * cols + c] * in[blockIdx.x * cols + c];
+    for (int d = 16; d > 0; d /= 2) s += __shfl_xor_sync(0xffffffff, s, d);
+    if (threadIdx.x == 0) out[blockIdx.x] = s;
+}
+";
+
+#[test]
+fn references_of_the_contract_are_run() {
+    let with = |which: &str| ROWS.replace("WHICH", which);
+    let plain: String = ROWS.lines().filter(|l| !l.starts_with("// kopt")).collect::<Vec<_>>().join("\n");
+    let both_wrong = |text: &str| text.replace("if (threadIdx.x == 0) out", "s += 0.5f;\n    if (threadIdx.x == 0) out");
+    let host = with("{ host = \"energy_on_host\" }");
+    let kernel = with("{ kernel = \"slow\" }");
+    let command = with("{ command = [\"python3\", \"ref.py\"] }");
+    check(vec![
+        pair(&host, &plain, "--kernel energy", 0, &["compared with those of the host function `energy_on_host`"]),
+        // Both sides have the same mistake: only another answer tells.
+        pair(&both_wrong(&host), &both_wrong(&plain), "--kernel energy", 6, &["does not agree with the reference"]),
+        pair(&host, &both_wrong(&plain), "--kernel energy", 3, &["K0650"]),
+        pair(&host.replace("(double)in", "(absent)in"), &plain, "--kernel energy", 6, &["K0666", "absent"]),
+        pair(&with("{ host = \"nowhere\" }"), &plain, "--kernel energy", 2, &["K0666", "0 host functions"]),
+        pair(&kernel, &plain, "--kernel energy", 0, &["those of the kernel `slow`"]),
+        pair(&both_wrong(&kernel), &both_wrong(&plain), "--kernel energy", 6, &["does not agree with the reference"]),
+        pair(&with("{ kernel = \"slower\" }"), &plain, "--kernel energy", 2, &["no kernel `slower`"]),
+        pair(&command, &plain, "--kernel energy", 2, &["K0666", "not trusted"]),
+        pair(&command, &plain, "--kernel energy --trust", 6, &["the reference:"]),
+    ]);
+}
+
+#[test]
+fn a_command_in_a_trusted_folder_is_given_raw_arrays() {
+    let script = "\
+import array, json, sys
+folder = sys.argv[1]
+dims = json.load(open(folder + '/cell.json'))['dims']
+x = array.array('f', open(folder + '/in.bin', 'rb').read())
+y = [sum(v * v for v in x[r * dims['cols']:(r + 1) * dims['cols']]) for r in range(dims['rows'])]
+open(folder + '/out.bin', 'wb').write(array.array('f', y).tobytes())
+";
+    let text = ROWS.replace("WHICH", "{ command = [\"python3\", \"ref.py\"] }");
+    let plain: String = ROWS.lines().filter(|l| !l.starts_with("// kopt")).collect::<Vec<_>>().join("\n");
+    let folder = Folder::new(&[("a.cu", &text), ("b.cu", &plain), ("ref.py", script)]);
+    if std::process::Command::new("python3").arg("--version").output().is_err() {
+        return;
+    }
+    let Some(run) = kopt(&folder, "verify a.cu b.cu --kernel energy --trust") else { return };
+    run.expect(0).says("those of `python3 ref.py`");
+}
+
+#[test]
+fn apply_runs_what_it_wrote_where_a_contract_is_there() {
+    let transpose = |settled: &str| {
+        format!(
+            "// kopt: assume blockDim.x == 32, blockDim.y == 32\n// kopt: dims.n = {{ samples = [64], min = 32, divisible_by = 32, max = 256{settled} }}\n\
+             // kopt: args.in = {{ role = \"in\", dtype = \"f32\", shape = [\"n\", \"n\"] }}\n\
+             // kopt: args.out = {{ role = \"out\", dtype = \"f32\", shape = [\"n\", \"n\"] }}\n\
+             // kopt: launch = {{ grid = [\"n / 32\", \"n / 32\"], block = [32, 32], args = [\"in\", \"out\", \"i32(n)\"] }}\n{}",
+            cli_common::TRANSPOSE.split("void run").next().expect("a kernel")
+        )
+    };
+    let lone = transpose("").replace("// kopt: launch", "// launch").replace("// kopt: dims", "// dims").replace("// kopt: args", "// args");
+    let cases = [
+        (transpose(""), "", 0, "emulator: equal bits on"),
+        (transpose(""), "--verify emulator", 0, "emulator: equal bits on"),
+        (transpose(""), "--verify none", 0, "emulator: not run (--verify none)"),
+        (transpose(""), "--verify compile", 0, "emulator: not run (--verify compile)"),
+        (transpose(", proposed = [\"samples\"]"), "", 0, "emulator: not run (the contract is not settled"),
+        (transpose(", proposed = [\"samples\"]"), "--verify emulator", 6, "not settled"),
+        (lone, "", 0, "emulator: not run ("),
+    ];
+    for (text, flags, code, says) in cases {
+        let folder = Folder::new(&[("t.cu", &text)]);
+        let Some(run) = kopt(&folder, &format!("apply --skill pad_shared t.cu --write --allow-dirty {flags}")) else { return };
+        run.expect(code).says(says);
+        let lock = folder.get("kopt.lock");
+        assert_eq!(lock.contains("emulator: equal bits"), says.contains("equal bits"), "{lock}");
+    }
+}

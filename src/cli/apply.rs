@@ -13,6 +13,7 @@ use kopt::skill::engine::{Payoff, features, report, survey};
 use kopt::source::{FileId, SourceFile, Span};
 use serde_json::{Value, json};
 
+use super::emulate::{self, Emulated};
 use super::exit::{Exit, Failure};
 use super::gate::{self, Checked, Gate};
 use super::options::{Global, Reading};
@@ -38,7 +39,7 @@ pub struct Args {
     /// No failure when a skill changes nothing
     #[arg(long)]
     pub allow_refusal: bool,
-    /// Whether candidates are compiled
+    /// Whether results are compiled and run beside the original in the emulator
     #[arg(long, value_enum, default_value_t = Verify::Auto)]
     pub verify: Verify,
     #[command(flatten)]
@@ -52,12 +53,20 @@ pub struct Args {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Verify {
-    /// Compile when there is a compiler
+    /// Compile when there is a compiler, and run where a contract is there or complete by inference
     Auto,
-    /// Do not compile
+    /// Neither compile nor run
     None,
     /// Compile, and fail without a compiler
     Compile,
+    /// Compile and run; what cannot be run is inconclusive
+    Emulator,
+}
+
+impl Verify {
+    fn runs(self) -> bool {
+        matches!(self, Verify::Auto | Verify::Emulator)
+    }
 }
 
 pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, Failure> {
@@ -74,17 +83,67 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
     let outcome = rewrite(&session, args, printer)?;
     let (gate, compile) = compiler(args.verify, &session)?;
     let files = results(&session, &outcome, gate.as_ref());
+    let compiles = !files.iter().any(FileResult::fails);
+    let emulated = match args.verify.runs() && gate.is_some() && compiles {
+        true => emulate::results(&session, &outcome, &files),
+        false => vec![],
+    };
     show(&session, args, &outcome, &files, &compile, printer)?;
-    let failed = files.iter().any(FileResult::fails);
+    show_emulated(&emulated, args.verify, gate.is_some(), &outcome, printer)?;
+    let failed = !compiles || emulated.iter().any(|e| e.failed);
     let mut exit = exit(args, &session, &outcome, &files, printer)?;
+    if exit == Exit::Done && args.verify == Verify::Emulator && emulated.iter().any(|e| !e.ran) {
+        exit = Exit::Inconclusive;
+    }
     if !failed {
-        let toolchain = gate.as_ref().map_or_else(|| "not run".to_owned(), Gate::toolchain);
+        let mut toolchain = gate.as_ref().map_or_else(|| "not run".to_owned(), Gate::toolchain);
+        if let Some(first) = emulated.first() {
+            let all: Vec<String> = match emulated.as_slice() {
+                [_] => vec![first.line()],
+                list => list.iter().map(|e| format!("{}: {}", e.file, e.line())).collect(),
+            };
+            toolchain += &format!("; emulator: {}", all.join("; "));
+        }
         target.write(&session, &outcome, &files, &toolchain, printer)?;
     } else {
         exit = Exit::Verification;
     }
-    printer.json(&document(&session, &outcome, &files, &compile, &target, exit))?;
+    printer.json(&document(&session, &outcome, &files, &compile, &emulated, &target, exit))?;
     Ok(exit)
+}
+
+/// What the emulator said, with the faults that it saw.
+fn show_emulated(
+    emulated: &[Emulated],
+    verify: Verify,
+    compiler: bool,
+    outcome: &Outcome,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
+    if outcome.changes.is_empty() {
+        return Ok(());
+    }
+    for e in emulated {
+        let whose = if emulated.len() > 1 { format!(" {}", e.file) } else { String::new() };
+        printer.line(format!("emulator:{whose} {}", e.line()))?;
+        for problem in &e.problems {
+            printer.diagnostic(&e.sources, problem)?;
+        }
+    }
+    if emulated.is_empty() {
+        let why = match verify {
+            Verify::None | Verify::Compile => format!("--verify {}", if verify == Verify::None { "none" } else { "compile" }),
+            _ if compiler => "it does not compile".to_owned(),
+            _ => "no CUDA compiler".to_owned(),
+        };
+        printer.line(format!("emulator: not run ({why})"))?;
+    }
+    printer.line(if emulated.iter().any(|e| e.ran) {
+        "not checked: speed on a GPU, and results beyond those cells"
+    } else {
+        "not checked: results and speed on a GPU"
+    })?;
+    Ok(())
 }
 
 /// Runs the engine on what the user asked for.
@@ -145,8 +204,8 @@ pub fn compiler(verify: Verify, session: &Session) -> Result<(Option<Gate>, Stri
             }
             Ok((Some(gate), text))
         }
-        None if verify == Verify::Compile => {
-            let d = Diagnostic::error(Code(546), "`--verify compile` needs a CUDA compiler, and there is none");
+        None if matches!(verify, Verify::Compile | Verify::Emulator) => {
+            let d = Diagnostic::error(Code(546), "`--verify compile` and `emulator` need a CUDA compiler, and there is none");
             Err(Failure::new(Exit::TierMissing, d.next("kopt toolchain install")))
         }
         None => Ok((None, "not run (no CUDA compiler; `kopt toolchain install` brings one)".into())),
@@ -224,7 +283,7 @@ pub fn show(
             }
         }
     }
-    printer.line("not checked: results and speed on a GPU")
+    Ok(())
 }
 
 fn wanted(session: &Session, args: &Args, span: Span) -> bool {
@@ -326,7 +385,7 @@ fn exit(
         }
     }
     let unchecked = files.iter().flat_map(|f| &f.checked).any(|c| matches!(c.verdict, gate::Verdict::NotChecked(_)));
-    if exit == Exit::Done && args.verify == Verify::Compile && unchecked {
+    if exit == Exit::Done && matches!(args.verify, Verify::Compile | Verify::Emulator) && unchecked {
         exit = Exit::Inconclusive;
     }
     Ok(exit)
@@ -349,6 +408,7 @@ fn document(
     outcome: &Outcome,
     files: &[FileResult],
     compile: &str,
+    emulated: &[Emulated],
     target: &Target,
     exit: Exit,
 ) -> Value {
@@ -365,6 +425,7 @@ fn document(
     let file = |f: &FileResult| {
         json!({
             "file": f.before.name, "changed": f.changed(), "diff": f.diff(), "compile": gate::json(&f.checked),
+            "emulator": emulated.iter().find(|e| e.file == f.before.name).map(Emulated::json),
         })
     };
     let sources = session.sources();

@@ -60,6 +60,7 @@ pub fn run(args: &Args, _: &Global, printer: &mut Printer) -> Result<Exit, Failu
     let (gate, compile) = apply::compiler(Verify::Auto, &session)?;
     let files = apply::results(&session, &outcome, gate.as_ref());
     apply::show(&session, &request, &outcome, &files, &compile, printer)?;
+    printer.line("not checked: results and speed on a GPU")?;
     let failed = files.iter().any(output::FileResult::fails);
     printer.line("\nnothing was written: this was the demo")?;
     printer.json(&json!({

@@ -7,6 +7,7 @@ mod completions;
 mod contract;
 mod demo;
 mod device;
+mod emulate;
 mod doctor;
 mod exit;
 mod explain;

@@ -16,6 +16,7 @@ mod declare;
 mod emit;
 pub mod flags;
 pub mod headers;
+pub mod host;
 pub mod install;
 mod instances;
 pub mod items;

@@ -23,12 +23,14 @@ pub struct Cell {
     pub overlap: bool,
     /// How often the plan ran before on the same `__device__` state.
     pub round: u8,
+    /// In which order blocks and warps go: 0 ascending, 1 descending, others mixed.
+    pub order: u64,
 }
 
 impl Cell {
     /// A cell in which nothing but sizes, contents and seed is special.
     pub fn new(dims: BTreeMap<String, i64>, distribution: Distribution, seed: u64) -> Cell {
-        Cell { dims, distribution, seed, poison: 0, scalars: 0, overlap: false, round: 0 }
+        Cell { dims, distribution, seed, poison: 0, scalars: 0, overlap: false, round: 0, order: 0 }
     }
 }
 
@@ -80,7 +82,8 @@ const PRIMES: [i64; 8] = [7, 31, 61, 97, 127, 251, 509, 1021];
 /// of it, as far as the contract admits them; what divisibility excludes is replaced by the next multiple. The covering
 /// set has every size once, pairs of sizes of two dims as far as `pairs` goes, `max` or the largest size that the work
 /// allows, and every distribution once; its first and its largest usual cell again with the second poison and with two
-/// further seeds; and its first again with other legal scalars and with the overlap that the contract permits.
+/// further seeds; and its first again with other legal scalars, with the overlap that the contract permits, and with blocks
+/// in two other orders.
 pub fn cells(plan: &Plan, sampling: &Sampling) -> Cells {
     let mut found = Cells::default();
     let values: Vec<(String, Vec<i64>)> =
@@ -119,6 +122,9 @@ pub fn cells(plan: &Plan, sampling: &Sampling) -> Cells {
     let usual = distributions.first().copied().unwrap_or(Distribution::Normal);
     found.cells.extend(large.iter().map(|s| cell(s, usual, seed(0), 0)));
     special(plan, &mut found.cells);
+    if let Some(first) = found.cells.first().cloned() {
+        found.cells.extend([1, 2 + sampling.seed].map(|order| Cell { order, ..first.clone() }));
+    }
     found
 }
 

@@ -88,7 +88,10 @@ impl Rows<'_> {
         let mut keyed: Vec<(u64, Pair)> = order.drain(..).enumerate().map(|(n, p)| (mix(n) % 1_000_003, p)).collect();
         keyed.sort_unstable();
         let mut left = if self.sampling.thorough { MOST } else { self.sampling.pairs };
-        let mut impossible = 0;
+        let mut budget = match self.sampling.work {
+            Some(work) if !self.sampling.thorough => 2.0 * work.most as f64,
+            _ => f64::INFINITY,
+        };
         for (_, pair) in keyed {
             if !open.contains(&pair) {
                 continue;
@@ -98,15 +101,19 @@ impl Rows<'_> {
             }
             let row = complete(values, pair, &open);
             let sizes: Sizes = named(values, &row);
-            open.remove(&pair);
-            if too_much(self.plan, self.sampling, &sizes) || self.take(sizes).is_err() {
-                impossible += 1;
+            let cost = cost(self.plan, self.sampling, &sizes);
+            if cost > budget {
                 continue;
             }
+            if self.take(sizes).is_err() {
+                // No run of the caller has this pair.
+                open.remove(&pair);
+                continue;
+            }
+            budget -= cost;
             left -= 1;
             open.retain(|p| !has(&row, *p));
         }
-        let _ = impossible;
         if !open.is_empty() {
             left_out.push(format!("{} of {all} pairs of sizes of two dims (--thorough)", open.len()));
         }
@@ -215,10 +222,15 @@ fn fits(plan: &Plan, sampling: &Sampling, dims: &Sizes) -> Result<(), String> {
     }
 }
 
-/// Whether the work at these sizes, estimated from the first cell, is more than is wanted. It grows at least like the
-/// threads, like the bytes, and like the product of the sizes.
+/// Whether the work at these sizes is more than is wanted.
 fn too_much(plan: &Plan, sampling: &Sampling, dims: &Sizes) -> bool {
-    let Some(work) = sampling.work else { return false };
+    sampling.work.is_some_and(|work| cost(plan, sampling, dims) > work.most as f64)
+}
+
+/// The work at these sizes in warp instructions, estimated from the first cell: it grows at least like the threads, like
+/// the bytes, and like the product of the sizes. 0 where nothing is known.
+fn cost(plan: &Plan, sampling: &Sampling, dims: &Sizes) -> f64 {
+    let Some(work) = sampling.work else { return 0.0 };
     let of = |dims: &Sizes| -> Option<[f64; 3]> {
         let c = plan.concrete(&Cell::new(dims.clone(), Distribution::Normal, 0)).ok()?;
         let threads =
@@ -227,9 +239,9 @@ fn too_much(plan: &Plan, sampling: &Sampling, dims: &Sizes) -> bool {
         Some([threads.sum::<f64>().max(1.0), c.bytes().max(1) as f64, volume])
     };
     let first = plan.dims.iter().filter_map(|d| Some((d.name.clone(), *d.samples.first()?))).collect();
-    let (Some(a), Some(b)) = (of(&first), of(dims)) else { return false };
+    let (Some(a), Some(b)) = (of(&first), of(dims)) else { return 0.0 };
     let growth = a.iter().zip(&b).map(|(x, y)| y / x).fold(0.0, f64::max);
-    work.first.max(1) as f64 * growth > work.most as f64
+    work.first.max(1) as f64 * growth
 }
 
 #[cfg(test)]

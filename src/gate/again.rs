@@ -30,7 +30,7 @@ pub fn again(
     for run in runs(original, candidate, first, rounds, settings).unwrap_or_default() {
         let both = run.original.outputs.iter().zip(&run.candidate.outputs);
         if refined.is_none() && both.into_iter().any(|(a, b)| a.bytes != b.bytes) {
-            refined = Some(refine(original, first, settings));
+            refined = Some(refine(original, first, settings, None));
         }
         let bound = |n: usize| refined.as_ref().and_then(|r| r.bounds.get(n)).cloned().unwrap_or_else(Bound::exact);
         let result = judge(&run, &original.plan.permissions, &|n, _| (bound(n), None));

@@ -34,7 +34,7 @@ pub fn run(original: &Side, candidate: &Side, cell: &Cell, settings: &Settings) 
         Err(e) => return Err(format!("the candidate's plan: {e}")),
     };
     let begin = starts(&plan)?;
-    let how = how(settings, settings.steps);
+    let how = How { order: cell.order, ..how(settings, settings.steps) };
     let first = execute(original, &plan, &begin, &how)?;
     if let Some(Stopped::Limit { why, .. }) = &first.stopped {
         return Err(format!("the original: {why}"));
@@ -54,7 +54,8 @@ pub(super) fn limits_of_candidate(original: &Ran, settings: &Settings, how: &How
 /// The original again, without checks: with inputs of the next lower precision, or in another precision.
 pub fn original_again(side: &Side, cell: &Cell, settings: &Settings, mode: Mode, lowered: bool) -> Result<Ran, String> {
     let plan = side.plan.concrete(cell).map_err(|e| e.to_string())?;
-    let how = How { mode, lowered_inputs: lowered, checks: false, counters: false, ..how(settings, u64::MAX >> 1) };
+    let order = cell.order;
+    let how = How { mode, lowered_inputs: lowered, checks: false, counters: false, order, ..how(settings, u64::MAX >> 1) };
     let ran = execute(side, &plan, &starts(&plan)?, &how)?;
     match ran.stopped {
         Some(why) => Err(why.to_string()),
@@ -79,7 +80,7 @@ fn refused_launch(
 /// How a cell is run: with all checks and counters.
 pub fn how(settings: &Settings, steps: u64) -> How {
     let limits = Limits { steps, block_steps: steps.saturating_add(1), ..Limits::default() };
-    How { mode: Mode::Exact, checks: true, counters: true, lowered_inputs: false, limits, memory: settings.memory }
+    How { mode: Mode::Exact, checks: true, counters: true, lowered_inputs: false, limits, memory: settings.memory, order: 0 }
 }
 
 pub(super) fn shapes(side: &Side, cell: &Cell) -> Vec<(String, Vec<u64>)> {

@@ -219,7 +219,7 @@ fn afterwards(buffer: &ConcreteBuffer, start: &[u8], bytes: Vec<u8>, ran: &mut R
     match buffer.role {
         Role::In => {
             if let Some(first) = bytes.iter().zip(start).position(|(a, b)| a != b) {
-                ran.changed_inputs.push((buffer.name.clone(), first as u64 / u64::from(buffer.dtype.bytes())));
+                ran.changed_inputs.push((buffer.name.clone(), Some(first as u64 / u64::from(buffer.dtype.bytes()))));
             }
         }
         Role::Out | Role::InOut => {
@@ -315,7 +315,7 @@ mod tests {
         let ran = both.pop().unwrap();
         assert_eq!(both[0].outputs[0].unwritten, [0..4]);
         assert!(both[0].changed_inputs.is_empty() && both[0].guards.is_empty());
-        assert_eq!(ran.changed_inputs, [("in".to_owned(), 2)]);
+        assert_eq!(ran.changed_inputs, [("in".to_owned(), Some(2))]);
         assert_eq!(ran.guards, ["temp"]);
         assert_eq!(ran.outputs[0].unwritten, [0..1, 2..4]);
         assert_eq!(ran.empty_launches, 1);

@@ -26,6 +26,8 @@ pub struct How {
     pub lowered_inputs: bool,
     pub limits: Limits,
     pub memory: u64,
+    /// In which order blocks and warps go; see [`crate::ptx::Options::order`].
+    pub order: u64,
 }
 
 /// An output after the run.
@@ -78,8 +80,8 @@ pub struct LineCounts {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ran {
     pub outputs: Vec<Output>,
-    /// Inputs whose contents changed, with the first element that did.
-    pub changed_inputs: Vec<(String, u64)>,
+    /// Inputs that were written, with the first element that is another one afterwards; `None` where all are as before.
+    pub changed_inputs: Vec<(String, Option<u64>)>,
     pub changed_globals: Vec<ChangedGlobal>,
     /// Writes into the bytes before a buffer whose address is not a multiple of 256.
     pub guards: Vec<String>,
@@ -176,7 +178,13 @@ impl<'m> Machine<'m> {
         for program in side.programs.values() {
             memory.load(program).map_err(|e| e.to_string())?;
         }
-        for buffer in &plan.buffers {
+        let mut order: Vec<usize> = (0..plan.buffers.len()).collect();
+        // Which of two buffers has the higher address says nothing.
+        if how.order % 2 == 1 {
+            order.reverse();
+        }
+        for n in order {
+            let Some(buffer) = plan.buffers.get(n) else { continue };
             let variable = buffer.symbol.as_ref().map(|name| (name, symbols::find(side, &memory, name)));
             match variable {
                 Some((name, Some(id))) => {
@@ -184,7 +192,7 @@ impl<'m> Machine<'m> {
                     if room < buffer.bytes {
                         return Err(format!("the variable `{name}` has {room} bytes, the contract {}", buffer.bytes));
                     }
-                    placed.push(Placed { id, before: 0 });
+                    placed.push((n, Placed { id, before: 0 }));
                     continue;
                 }
                 Some((name, None)) => absent.push(name.clone()),
@@ -194,8 +202,10 @@ impl<'m> Machine<'m> {
             let before = if buffer.align < DEVICE_ALIGNMENT { buffer.align } else { 0 };
             let id = memory.allocate(&buffer.name, before + buffer.bytes).map_err(|e| e.to_string())?;
             memory.poison(id, 0, before, CANARY).map_err(|e| e.to_string())?;
-            placed.push(Placed { id, before });
+            placed.push((n, Placed { id, before }));
         }
+        placed.sort_by_key(|(n, _)| *n);
+        let placed = placed.into_iter().map(|(_, p)| p).collect();
         Ok(Machine { side, plan, how, memory, placed, absent, globals: None })
     }
 
@@ -334,7 +344,7 @@ fn launch(
         counters: how.counters,
         threads: 1,
         limits,
-        ..Options::default()
+        order: how.order,
     };
     let outcome = match observer {
         Some(o) => run_observed(program, &request, memory, &options, o),
@@ -431,7 +441,9 @@ fn afterwards(
                 let bytes = memory.read(at.id, at.before, buffer.bytes)?;
                 if bytes != *start {
                     let first = bytes.iter().zip(start).position(|(a, b)| a != b).unwrap_or(0) as u64;
-                    ran.changed_inputs.push((buffer.name.clone(), first / u64::from(buffer.dtype.bytes())));
+                    ran.changed_inputs.push((buffer.name.clone(), Some(first / u64::from(buffer.dtype.bytes()))));
+                } else if ran.traffic.iter().any(|t| t.allocation == buffer.name && t.written > 0) {
+                    ran.changed_inputs.push((buffer.name.clone(), None));
                 }
             }
             Role::Out | Role::InOut => {

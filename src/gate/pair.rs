@@ -8,11 +8,13 @@ use super::calibrate::{Judged, Probe, Probed, calibrate};
 use super::cell::{self, CellRun};
 use super::execute::{LineCounts, Ran};
 use super::finding::{self, Located};
+use super::compare::compare;
 use super::judge::{judge, poison_dependence};
+use super::oracle::Oracle;
 use super::refine::{Refined, has_modes, is_exact, refine};
 use super::shrink;
 use super::side::Side;
-use super::verdict::{CellResult, CellVerdict, Fault, Verdict};
+use super::verdict::{CellResult, CellVerdict, Fault, Undefined, Verdict};
 use crate::contract::{Cell, Init, Plan, Sampling, Work, cells};
 use crate::ptx::{Counts, Kind, Traffic};
 
@@ -87,6 +89,16 @@ impl Counters {
 
 /// Compares two sides whose plans have the same dims and outputs. Nothing here depends on the number of threads.
 pub fn verify_pair(original: &Side, candidate: &Side, settings: &Settings) -> Outcome {
+    verify_against(original, candidate, settings, None)
+}
+
+/// The same with outputs from elsewhere as the reference; the original must agree with them, too.
+pub fn verify_against(
+    original: &Side,
+    candidate: &Side,
+    settings: &Settings,
+    oracle: Option<&dyn Oracle>,
+) -> Outcome {
     let (plan, brought_down, first) = shrink::fit(original, settings);
     let dims = plan.dims.clone();
     let original = Side { plan, ..original.clone() };
@@ -100,10 +112,21 @@ pub fn verify_pair(original: &Side, candidate: &Side, settings: &Settings) -> Ou
     };
     let mut chosen = cells(&original.plan, &sampling);
     chosen.cells.extend(at_the_sample(&chosen.cells));
-    let runs: Vec<(Cell, Result<CellRun, String>)> =
-        chosen.cells.par_iter().map(|c| (c.clone(), cell::run(&original, &candidate, c, settings))).collect();
-    let refined = refinements(&original, &runs, settings);
+    let run = |c: &Cell| (c.clone(), cell::run(&original, &candidate, c, settings));
+    let mut runs: Vec<(Cell, Result<CellRun, String>)> = chosen.cells.first().map(run).into_iter().collect();
+    // A candidate that does not get to its end need not run everywhere.
+    let stopped = runs.iter().any(|(_, r)| r.as_ref().is_ok_and(|r| r.candidate.stopped.is_some()));
+    if stopped && chosen.cells.len() > FEW {
+        chosen.left_out.push(format!("{} cells, as the candidate did not get to its end in the first", chosen.cells.len() - FEW));
+        chosen.cells.truncate(FEW);
+    }
+    let rest: Vec<_> = chosen.cells.get(1..).unwrap_or(&[]).par_iter().map(run).collect();
+    runs.extend(rest);
+    let given: Vec<Option<Result<Vec<Vec<u8>>, String>>> =
+        runs.par_iter().map(|(c, r)| oracle.filter(|_| r.is_ok()).map(|o| asked(o, &original, c))).collect();
+    let refined = refinements(&original, &runs, &given, settings);
     let mut results = results(&original, &runs, &refined);
+    against_reference(&runs, &refined, &given, &mut results);
     let poison_pairs = poisons(&original, &runs, &mut results);
     if let (Some((_, Ok(run))), Some(true)) = (runs.first(), results.first().map(|r| r.verdict.passes())) {
         let refined = refined.first().and_then(Option::as_ref);
@@ -137,10 +160,13 @@ pub fn verify_pair(original: &Side, candidate: &Side, settings: &Settings) -> Ou
     }
 }
 
+/// Cells of a candidate that does not end.
+const FEW: usize = 8;
+
 /// What a cell may cost beyond the usual sizes: enough for indices of 16 bits to overflow in a simple kernel, and not so
 /// much that one cell outweighs all others.
 fn most_work(first: u64, settings: &Settings) -> u64 {
-    if settings.thorough { settings.steps } else { (first.saturating_mul(16) + (1 << 16)).min(settings.steps / 4) }
+    if settings.thorough { settings.steps } else { (first.saturating_mul(16) + (1 << 17)).min(settings.steps / 4) }
 }
 
 /// Every distribution that was only given to another size, at the contract's own sample: some sizes are too small for
@@ -159,18 +185,62 @@ fn at_the_sample(cells: &[Cell]) -> Vec<Cell> {
 
 /// Bounds are needed only where some output that may differ does so somewhere; then every cell has them, because a
 /// distribution on which nothing differs may be the one that tells a wrong answer.
-fn refinements(original: &Side, runs: &[(Cell, Result<CellRun, String>)], settings: &Settings) -> Vec<Option<Refined>> {
-    let given = |name: &str| original.plan.tolerances.iter().find(|t| t.output == name);
+fn refinements(
+    original: &Side,
+    runs: &[(Cell, Result<CellRun, String>)],
+    given: &[Option<Result<Vec<Vec<u8>>, String>>],
+    settings: &Settings,
+) -> Vec<Option<Refined>> {
+    let tolerance = |name: &str| original.plan.tolerances.iter().find(|t| t.output == name);
     let differs = |run: &CellRun| {
         let both = run.original.outputs.iter().zip(&run.candidate.outputs);
-        both.into_iter().any(|(a, b)| a.bytes != b.bytes && !is_exact(a, given(&a.name)))
+        both.into_iter().any(|(a, b)| a.bytes != b.bytes && !is_exact(a, tolerance(&a.name)))
     };
-    let needed = runs.iter().any(|(_, r)| r.as_ref().is_ok_and(differs));
-    let of = |(_, run): &(Cell, Result<CellRun, String>)| {
+    let referred = given.iter().any(Option::is_some);
+    let needed = referred || runs.iter().any(|(_, r)| r.as_ref().is_ok_and(differs));
+    let of = |((_, run), given): (&(Cell, Result<CellRun, String>), &Option<Result<Vec<Vec<u8>>, String>>)| {
         let run = run.as_ref().ok().filter(|r| needed && super::judge::undefined(&r.original).is_empty())?;
-        Some(refine(original, run, settings))
+        let given = given.as_ref().and_then(|g| g.as_ref().ok()).map(Vec::as_slice);
+        Some(refine(original, run, settings, given))
     };
-    runs.par_iter().map(of).collect()
+    runs.par_iter().zip(given).map(of).collect()
+}
+
+fn asked(oracle: &dyn Oracle, original: &Side, cell: &Cell) -> Result<Vec<Vec<u8>>, String> {
+    let plan = original.plan.concrete(cell).map_err(|e| e.to_string())?;
+    oracle.outputs(cell, &plan, &super::execute::starts(&plan)?)
+}
+
+/// Cells in which the reference has no answer count for nothing, and so do those in which the original disagrees with it:
+/// the candidate cannot be right by both.
+fn against_reference(
+    runs: &[(Cell, Result<CellRun, String>)],
+    refined: &[Option<Refined>],
+    given: &[Option<Result<Vec<Vec<u8>>, String>>],
+    results: &mut [CellResult],
+) {
+    for (n, result) in results.iter_mut().enumerate() {
+        let (Some((_, Ok(run))), Some(Some(given))) = (runs.get(n), given.get(n)) else { continue };
+        if matches!(result.verdict, CellVerdict::Undefined(_) | CellVerdict::NotRun(_)) {
+            continue;
+        }
+        let list = match given {
+            Ok(list) => list,
+            Err(why) => {
+                result.verdict = CellVerdict::NotRun(format!("the reference: {why}"));
+                continue;
+            }
+        };
+        let bounds = refined.get(n).and_then(Option::as_ref).map(|r| r.bounds.as_slice()).unwrap_or_default();
+        let off = run.original.outputs.iter().zip(list).zip(bounds).find_map(|((o, r), bound)| {
+            let found = compare(o.dtype, r, &o.bytes, bound, &|i| o.is_unwritten(i as u64));
+            let index = found.shown.map_or(0, |m| m.index);
+            (!found.within).then(|| Undefined::OffReference { name: o.name.clone(), index })
+        });
+        if let Some(off) = off {
+            result.verdict = CellVerdict::Undefined(vec![off]);
+        }
+    }
 }
 
 fn results(original: &Side, runs: &[(Cell, Result<CellRun, String>)], refined: &[Option<Refined>]) -> Vec<CellResult> {
@@ -232,6 +302,9 @@ pub(super) fn verdict(results: &[CellResult], probes: &[Probed], missing: Option
     let mut reasons: Vec<String> = missing.into_iter().collect();
     match results.first().map(|r| &r.verdict) {
         None => reasons.push("no cell could be run".to_owned()),
+        Some(CellVerdict::Undefined(list)) if list.iter().any(|u| matches!(u, Undefined::OffReference { .. })) => {
+            reasons.push("the original does not agree with the reference that the contract names".to_owned());
+        }
         Some(CellVerdict::Undefined(_)) => {
             reasons.push("the original is not defined on the contract's own sample".to_owned());
         }
@@ -285,7 +358,7 @@ fn remarks(runs: &[(Cell, Result<CellRun, String>)]) -> Vec<String> {
             say(format!("candidate, line {}: {} ({whose})", f.line, finding::describe(f.kind)));
         }
         for (who, side) in [("original", &run.original), ("candidate", &run.candidate)] {
-            side.schedules.iter().for_each(|s| say(format!("{who}: {s}; other orders were not tried")));
+            side.schedules.iter().for_each(|s| say(format!("{who}: {s}; two other orders ran on the sample")));
             side.notes.iter().for_each(|n| say(format!("{who}: {n}")));
             if !side.prints.is_empty() {
                 say(format!("{who}: prints"));

@@ -74,10 +74,16 @@ pub enum Undefined {
     /// It writes what the contract calls an input.
     WritesInput {
         name: String,
-        index: u64,
+        /// The first element that changed; `None` where all were put back.
+        index: Option<u64>,
     },
     WritesGuard {
         name: String,
+    },
+    /// It does not compute what the contract's reference does.
+    OffReference {
+        name: String,
+        index: u64,
     },
 }
 
@@ -114,7 +120,8 @@ pub enum Fault {
     },
     WritesInput {
         name: String,
-        index: u64,
+        /// The first element that changed; `None` where all were put back.
+        index: Option<u64>,
     },
     WritesGuard {
         name: String,

@@ -9,6 +9,7 @@ pub(super) fn unary(op: UnaryOp, v: Val) -> Val {
     match (op, v) {
         (UnaryOp::Plus, v) => v,
         (UnaryOp::Neg, Val::Float(v)) => Val::Float(-v),
+        (UnaryOp::Neg, Val::Approx(v)) => Val::Approx(-v),
         (UnaryOp::Neg, Val::Int(e)) => Val::Int(Expr::Neg(Box::new(e)).folded()),
         (UnaryOp::Not, Val::Int(e)) => Val::Int(Expr::Not(Box::new(e)).folded()),
         (UnaryOp::Not, Val::Device { .. } | Val::Host(_)) => Val::int(0),
@@ -128,7 +129,7 @@ pub(super) fn ratio(op: BinaryOp, a: &Val, b: &Val) -> Val {
 
 pub(super) fn cast(ty: &Type, v: Val) -> Val {
     match (ty, v) {
-        (Type::Scalar(s), v @ (Val::Ratio(..) | Val::Float(_))) if s.is_integer() => {
+        (Type::Scalar(s), v @ (Val::Ratio(..) | Val::Float(_) | Val::Approx(_))) if s.is_integer() => {
             v.as_int().map_or_else(|| Val::unknown("floating point"), Val::Int)
         }
         (Type::Scalar(s), Val::Int(e)) if s.is_float() => match e.constant() {

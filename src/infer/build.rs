@@ -207,15 +207,18 @@ impl<'b, 'a> Builder<'b, 'a> {
                 }
                 Event::Fill { buffer, offset, byte, bytes: n, span } => {
                     let Some(r) = place(*buffer, offset) else { continue };
-                    let before = first_use(*buffer).is_none_or(|f| i < f);
+                    let first = first_use(*buffer);
+                    let needed = match first.filter(|f| i < *f) {
+                        // Zeros in all of it before the first use are the buffer's `init`.
+                        Some(f) => self.before(*buffer, f).1.contains(&i),
+                        None => i > from && !self.overwritten(uses, *buffer, i),
+                    };
                     match byte {
-                        // Zeros before the first use are the buffer's `init`.
-                        Some(0) if before => {}
-                        Some(b) if i > from || *b != 0 => {
-                            let whole = of(*buffer).is_some_and(|m| m.elements.is_ok());
+                        _ if !needed => {}
+                        Some(b) => {
+                            let whole = self.host.covers(event) && of(*buffer).is_some_and(|m| m.elements.is_ok());
                             plan.steps.push(Step::Fill { buffer: r, byte: *b, bytes: bytes(n).filter(|_| !whole) });
                         }
-                        Some(_) => {}
                         None => plan.notes.0.push(format!(
                             "Line {}: the byte that fills `{}` is not known.",
                             self.line(*span),
@@ -230,7 +233,7 @@ impl<'b, 'a> Builder<'b, 'a> {
                         _ => {}
                     }
                 }
-                Event::ToDevice { buffer, span } if i > from && first_use(*buffer).is_some_and(|f| f < i) => {
+                Event::ToDevice { buffer, span, .. } if i > from && first_use(*buffer).is_some_and(|f| f < i) => {
                     if let Some(m) = of(*buffer) {
                         self.changed(plan, &m.name, *span);
                     }
@@ -238,6 +241,25 @@ impl<'b, 'a> Builder<'b, 'a> {
                 _ => {}
             }
         }
+    }
+
+    /// Whether something covers all of a buffer after an event and before a launch is given it.
+    fn overwritten(&self, uses: &[Use], id: usize, event: usize) -> bool {
+        for (i, e) in self.host.events.iter().enumerate().skip(event + 1) {
+            let given = |u: &Use| {
+                u.event == i && u.l.args.iter().any(|v| matches!(v, Val::Device { buffer, .. } if *buffer == id))
+            };
+            if uses.iter().any(given) {
+                return false;
+            }
+            if e.writes().is_some_and(|(buffer, ..)| buffer == id) && self.host.covers(e) {
+                return true;
+            }
+            if matches!(e, Event::ToHost { buffer } if *buffer == id) {
+                return false;
+            }
+        }
+        false
     }
 
     /// The host writes memory between two launches: no step says that.
@@ -278,6 +300,9 @@ impl<'b, 'a> Builder<'b, 'a> {
         for (n, p) in u.f.params.iter().enumerate() {
             let var = u.f.var(*p);
             let value = u.l.args.get(n).cloned().or_else(|| default_of(u.f, var));
+            if matches!(value, Some(Val::Approx(_))) {
+                l.proposed.field("args");
+            }
             let (argument, why) = self.argument(u, var, value, place, choice);
             if let Some(why) = why {
                 l.notes.push(format!("Argument {} is `{}`: which value? {why}", n + 1, var.name));
@@ -314,6 +339,10 @@ impl<'b, 'a> Builder<'b, 'a> {
             },
             (Some(Val::Int(Expr::Int(0))), None) if pointer => (Argument::Null, None),
             (Some(Val::Int(e)), Some(s)) => (Argument::Int { dtype: s, value: choice.settle(&e) }, None),
+            (Some(Val::Approx(v)), Some(s)) if s.is_float() => {
+                let why = "it depends on sizes; this is its value at their samples".to_owned();
+                (Argument::Float { dtype: s, value: v }, Some(why))
+            }
             (Some(Val::Float(v)), Some(s)) if s.is_float() => (Argument::Float { dtype: s, value: v }, None),
             (Some(v @ (Val::Float(_) | Val::Ratio(..))), Some(s)) => match (v.as_int(), s.is_float()) {
                 (Some(e), false) => (Argument::Int { dtype: s, value: choice.settle(&e) }, None),

@@ -127,7 +127,9 @@ impl<'a> Host<'a> {
         }
         self.member_initialisers(&frame);
         self.nesting(1);
+        let arms = self.arms.len();
         let flow = self.block(&frame, &f.body);
+        self.arms.truncate(arms);
         self.nesting(-1);
         match flow {
             Flow::Return(v) => v,
@@ -181,7 +183,9 @@ impl<'a> Host<'a> {
             self.memory.insert(key, v);
         }
         self.nesting(1);
+        let arms = self.arms.len();
         let flow = self.block(&frame, &f.body);
+        self.arms.truncate(arms);
         self.nesting(-1);
         if let Flow::Return(v) = flow { v } else { Val::Null }
     }
@@ -212,11 +216,15 @@ impl<'a> Host<'a> {
                 Val::Int(e) => Val::Int(e.clone()),
                 _ => Val::unknown("floating point"),
             },
+            "exp" | "expf" | "log" | "logf" => {
+                let f = if name.starts_with('e') { f64::exp } else { f64::ln };
+                self.approximately(v.first()?).map_or(Val::unknown("floating point"), |x| Val::Approx(f(x)))
+            }
             "floor" | "floorf" => v.first()?.as_int().map_or(Val::unknown("floating point"), Val::Int),
             "sqrt" | "sqrtf" => match v.first()? {
                 Val::Float(x) => Val::Float(x.sqrt()),
                 Val::Int(Expr::Int(x)) => Val::Float((*x as f64).sqrt()),
-                _ => Val::unknown("a square root"),
+                v => self.approximately(v).map_or(Val::unknown("a square root"), |x| Val::Approx(x.sqrt())),
             },
             "pow" | "powf" => match (int(0).and_then(|e| e.constant()), int(1).and_then(|e| e.constant())) {
                 (Some(a), Some(b @ 0..=62)) => a.checked_pow(b as u32).map_or(Val::unknown("a power"), Val::int),

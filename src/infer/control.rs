@@ -1,6 +1,6 @@
 //! Statements of host code: branches, loops, and where two ways meet.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::host::{Flow, Frame, Host};
 use super::value::{Symbol, Val};
@@ -12,6 +12,8 @@ const MAX_STEPS: u32 = 60_000;
 /// Launches of one loop are followed so often; of a longer loop the first few stand for it.
 const MAX_TRIPS: u32 = 16;
 const FIRST_TRIPS: u32 = 2;
+/// Loops that only compute are run so often at most.
+const MAX_COMPUTED: u32 = 128;
 
 impl<'a> Host<'a> {
     pub(super) fn stmt(&mut self, frame: &Frame<'a>, id: StmtId) -> Flow {
@@ -105,17 +107,32 @@ impl<'a> Host<'a> {
         self.conditions += 1;
         let number = self.conditions;
         let before = self.memory.clone();
+        let depth = self.arms.len();
         self.arms.push((number, 0));
         let first = self.block(frame, then);
-        self.arms.pop();
+        self.arms.truncate(depth);
         let after_then = std::mem::replace(&mut self.memory, before);
         self.arms.push((number, 1));
         let second = otherwise.map_or(Flow::Next, |b| self.block(frame, b));
-        self.arms.pop();
-        self.merge(after_then);
+        self.arms.truncate(depth);
+        let ends = |flow: &Flow| matches!(flow, Flow::Return(_) | Flow::Exit);
+        match (ends(&first), ends(&second)) {
+            // What follows in this function is of the run that did not leave it.
+            (true, false) => {
+                self.arms.push((number, 1));
+                return second;
+            }
+            (false, true) => {
+                self.memory = after_then;
+                self.arms.push((number, 0));
+                return first;
+            }
+            _ => self.merge(after_then),
+        }
         match (first, second) {
             (Flow::Exit, Flow::Exit) => Flow::Exit,
             (Flow::Return(v), Flow::Return(_)) => Flow::Return(v),
+            (Flow::Exit, other) | (other, Flow::Exit) if ends(&other) => other,
             _ => Flow::Next,
         }
     }
@@ -164,18 +181,39 @@ impl<'a> Host<'a> {
         }
     }
 
+    /// Cases are not told apart: each is an alternative that begins with what was known before, up to its `break`.
     pub(super) fn switch(&mut self, frame: &Frame<'a>, value: ExprId, body: &'a Block) -> Flow {
         self.eval(frame, value);
-        // Cases are not told apart: each launch is an alternative.
         self.conditions += 1;
-        let number = self.conditions;
-        for (n, s) in body.stmts.iter().enumerate() {
+        let (number, depth) = (self.conditions, self.arms.len());
+        let before = self.memory.clone();
+        let mut after = before.clone();
+        let mut left = false;
+        let mut stayed = false;
+        for (n, case) in cases(frame.f, body).into_iter().enumerate() {
+            self.memory = before.clone();
             self.arms.push((number, n as u32));
-            let flow = self.stmt(frame, *s);
-            self.arms.pop();
-            if let Flow::Exit = flow {
-                break;
+            let mut flow = Flow::Next;
+            for s in case {
+                flow = self.stmt(frame, s);
+                if !matches!(flow, Flow::Next) {
+                    break;
+                }
             }
+            self.arms.truncate(depth);
+            if matches!(flow, Flow::Return(_) | Flow::Exit) {
+                left = true;
+                continue;
+            }
+            stayed = true;
+            let own = std::mem::replace(&mut self.memory, after);
+            self.merge(own);
+            after = std::mem::take(&mut self.memory);
+        }
+        self.memory = after;
+        // What follows is of a run in which no case left the function.
+        if left && !stayed {
+            self.arms.push((number, u32::MAX));
         }
         Flow::Next
     }
@@ -190,7 +228,9 @@ impl<'a> Host<'a> {
         tests_first: bool,
     ) -> Flow {
         if !self.matters(frame, body) {
-            self.forget(frame, id, body, step);
+            if !self.followed(frame, condition, step, body, tests_first) {
+                self.forget(frame, id, body, step);
+            }
             return Flow::Next;
         }
         let trips = self.count(frame, condition, step, tests_first);
@@ -225,6 +265,47 @@ impl<'a> Host<'a> {
         }
         self.cut = cut_before;
         flow
+    }
+
+    /// Runs a loop that only computes, where every test of its condition has a value. Sizes that decide one are decided
+    /// with it. `false` leaves everything as it was.
+    fn followed(
+        &mut self,
+        frame: &Frame<'a>,
+        condition: Option<ExprId>,
+        step: Option<ExprId>,
+        body: &'a Block,
+        tests_first: bool,
+    ) -> bool {
+        let Some(condition) = condition.filter(|c| !query::has_side_effects(frame.f, *c)) else { return false };
+        let (memory, symbols, steps) = (self.memory.clone(), self.symbols.clone(), self.steps);
+        let mut names: BTreeSet<String> = BTreeSet::new();
+        let mut first = !tests_first;
+        for _ in 0..MAX_COMPUTED {
+            if !first {
+                let value = self.eval(frame, condition).as_int();
+                match value.as_ref().and_then(|e| self.sampled(e)) {
+                    Some(v) => {
+                        names.extend(value.iter().flat_map(|e| e.names().into_iter().map(str::to_owned)));
+                        if v == 0 {
+                            self.decided.extend(names);
+                            return true;
+                        }
+                    }
+                    None => break,
+                }
+            }
+            first = false;
+            match self.block(frame, body) {
+                Flow::Next | Flow::Continue => {}
+                _ => break,
+            }
+            if let Some(e) = step {
+                self.eval(frame, e);
+            }
+        }
+        (self.memory, self.symbols, self.steps) = (memory, symbols, steps);
+        false
     }
 
     /// How often a loop runs, tried on the values alone; more than a little over the limit is not counted.
@@ -304,7 +385,7 @@ impl<'a> Host<'a> {
         written.extend(step.into_iter().flat_map(|e| query::writes_of_expr(f, e, &known)));
         for v in written {
             let key = self.key(frame, v);
-            if matches!(self.memory.get(&key), Some(Val::Int(_) | Val::Float(_) | Val::Ratio(..) | Val::Input(_))) {
+            if matches!(self.memory.get(&key), Some(Val::Int(_) | Val::Float(_) | Val::Ratio(..) | Val::Approx(_) | Val::Input(_))) {
                 self.memory.insert(key, Val::unknown(format!("`{}` changes in a loop", f.var(v).name)));
             }
         }
@@ -313,6 +394,29 @@ impl<'a> Host<'a> {
 
 fn say(n: u32) -> String {
     if n > 2000 { "very often".into() } else { n.to_string() }
+}
+
+/// The statements of a `switch` as runs that end with a `break` or a `return`.
+fn cases(f: &Function, body: &Block) -> Vec<Vec<StmtId>> {
+    let mut found = vec![vec![]];
+    for s in &body.stmts {
+        if let Some(last) = found.last_mut() {
+            last.push(*s);
+        }
+        if stops(f, *s) {
+            found.push(vec![]);
+        }
+    }
+    found.retain(|c| !c.is_empty());
+    found
+}
+
+fn stops(f: &Function, s: StmtId) -> bool {
+    match &f.stmt(s).kind {
+        StmtKind::Break | StmtKind::Return(_) => true,
+        StmtKind::Block(b) => b.stmts.last().is_some_and(|s| stops(f, *s)),
+        _ => false,
+    }
 }
 
 /// Whether the block writes a variable.

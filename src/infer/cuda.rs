@@ -131,8 +131,9 @@ impl<'a> Host<'a> {
         let (to, from) = (v.first(), v.get(1));
         match (to, from) {
             // Pinned memory of the host looks like memory of the device: the direction tells.
-            (Some(Val::Device { buffer, .. }), _) if kind.ends_with("HostToDevice") => {
-                self.events.push(Event::ToDevice { buffer: *buffer, span });
+            (Some(Val::Device { buffer, bytes: offset }), _) if kind.ends_with("HostToDevice") => {
+                let (buffer, offset, bytes) = (*buffer, offset.clone(), v.get(2).and_then(Val::as_int));
+                self.events.push(Event::ToDevice { buffer, offset, bytes, span });
             }
             (_, Some(Val::Device { buffer, .. })) if kind.ends_with("DeviceToHost") => {
                 self.events.push(Event::ToHost { buffer: *buffer });
@@ -141,8 +142,9 @@ impl<'a> Host<'a> {
                 let bytes = v.get(2).and_then(Val::as_int);
                 self.events.push(Event::Copy { from: (*from, f.clone()), to: (*to, t.clone()), bytes, span });
             }
-            (Some(Val::Device { buffer, .. }), _) if !kind.ends_with("DeviceToHost") => {
-                self.events.push(Event::ToDevice { buffer: *buffer, span });
+            (Some(Val::Device { buffer, bytes: offset }), _) if !kind.ends_with("DeviceToHost") => {
+                let (buffer, offset, bytes) = (*buffer, offset.clone(), v.get(2).and_then(Val::as_int));
+                self.events.push(Event::ToDevice { buffer, offset, bytes, span });
             }
             (_, Some(Val::Device { buffer, .. })) if !kind.ends_with("HostToDevice") => {
                 self.events.push(Event::ToHost { buffer: *buffer });

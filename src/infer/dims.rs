@@ -63,8 +63,12 @@ impl Choice {
                         1024
                     };
                     d.samples = vec![(small + tile - 1) / tile * tile];
-                    d.proposed.field("samples");
-                    d.notes.push("The files do not show a value: which ones does the caller use?".into());
+                    if s.is_input && fixed.is_none() {
+                        d.notes.push("The program reads it when it runs; every access is inside for any value.".into());
+                    } else {
+                        d.proposed.field("samples");
+                        d.notes.push("The files do not show a value: which ones does the caller use?".into());
+                    }
                 }
             }
             let sample = s.value;

@@ -386,7 +386,25 @@ impl<'a> Host<'a> {
         if let (Val::Host(_), BinaryOp::Add | BinaryOp::Sub, _) = (&a, op, &b) {
             return Val::Host(None);
         }
-        binary(op, a, b)
+        let floats = |v: &Val| matches!(v, Val::Float(_) | Val::Ratio(..) | Val::Approx(_));
+        let at_samples = (floats(&a) || floats(&b)).then(|| Some((self.approximately(&a)?, self.approximately(&b)?)));
+        match (binary(op, a, b), at_samples.flatten()) {
+            (Val::Unknown(_), Some((x, y))) => match super::arith::float(op, x, y) {
+                Val::Float(v) => Val::Approx(v),
+                other => other,
+            },
+            (found, _) => found,
+        }
+    }
+
+    /// A number with every size at its sample.
+    pub(super) fn approximately(&self, v: &Val) -> Option<f64> {
+        match v {
+            Val::Float(x) | Val::Approx(x) => Some(*x),
+            Val::Int(e) => self.sampled(e).map(|v| v as f64),
+            Val::Ratio(a, b) => Some(self.sampled(a)? as f64 / self.sampled(b)? as f64),
+            _ => None,
+        }
     }
 }
 

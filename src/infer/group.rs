@@ -28,10 +28,16 @@ pub fn groups(host: &Host, kernels: &Kernels) -> Vec<Group> {
                 leader.insert(i, i);
                 launch(l, r, i, kernels, &mut leader, &mut writers);
             }
-            Event::ToDevice { buffer, .. } | Event::Fill { buffer, .. } => _ = writers.remove(buffer),
+            Event::ToDevice { buffer, .. } | Event::Fill { buffer, .. } if host.covers(event) => {
+                writers.remove(buffer);
+            }
+            Event::ToDevice { .. } | Event::Fill { .. } => {}
             Event::Copy { from, to, .. } => {
                 let source = writers.get(&from.0).cloned().unwrap_or_default();
-                writers.insert(to.0, source);
+                match host.covers(event) {
+                    true => _ = writers.insert(to.0, source),
+                    false => writers.entry(to.0).or_default().extend(source),
+                }
             }
             Event::ToHost { .. } | Event::ToSymbol { .. } => {}
         }

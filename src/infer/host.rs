@@ -109,6 +109,18 @@ impl<'a> Host<'a> {
             self.memory.insert(key, value);
         }
         self.block(&frame, &f.body);
+        self.arms.clear();
+    }
+
+    /// Whether an event writes all of its buffer. Contents from the host without a known size count as all.
+    pub fn covers(&self, e: &Event) -> bool {
+        let Some((buffer, offset, bytes)) = e.writes() else { return false };
+        let whole = self.buffers.get(buffer).and_then(|b| b.bytes.as_ref());
+        let size = match (bytes, whole) {
+            (Some(n), Some(all)) => super::value::same_size(n, all),
+            (Some(_) | None, _) => matches!(e, Event::ToDevice { .. }),
+        };
+        size && offset.constant() == Some(0)
     }
 
     fn given(&mut self, var: &Var) -> Val {
@@ -198,7 +210,23 @@ impl<'a> Host<'a> {
             },
             Some(e) => self.initial(frame, &v.ty, e, &key),
         };
+        let value = match (&v.ty, init) {
+            (Type::Array { .. }, Some(e)) => self.elements(frame, e, &key).unwrap_or(value),
+            _ => value,
+        };
         self.bind(frame, var, key, value);
+    }
+
+    /// The elements of an array with an initialiser, each at its place.
+    fn elements(&mut self, frame: &Frame<'a>, e: ExprId, key: &str) -> Option<Val> {
+        let (ExprKind::InitList(items) | ExprKind::Construct { args: items, .. }) = frame.f.kind_of(e) else {
+            return None;
+        };
+        for (i, item) in items.iter().enumerate() {
+            let value = self.eval(frame, *item);
+            self.memory.insert(format!("{key}[{i}]"), value);
+        }
+        Some(Val::Host(i64::try_from(items.len()).ok().map(Expr::Int)))
     }
 
     /// The value of an initialiser; members of an object are copied with it.
@@ -258,7 +286,7 @@ impl<'a> Host<'a> {
         if !from_host && filled.is_none_or(|v| v == 0) {
             self.events.push(Event::Fill { buffer, offset: Expr::Int(0), byte: Some(0), bytes, span });
         } else {
-            self.events.push(Event::ToDevice { buffer, span });
+            self.events.push(Event::ToDevice { buffer, offset: Expr::Int(0), bytes: None, span });
         }
         Val::Device { buffer, bytes: Expr::Int(0) }
     }
@@ -329,6 +357,7 @@ fn coerce(ty: &Type, value: Val) -> Val {
             Some(v) => Val::Float(v as f64),
             None => Val::Ratio(e, Expr::Int(1)),
         },
+        (Type::Scalar(s), Val::Approx(_)) if !s.is_float() => Val::unknown("floating point"),
         (Type::Named(n), Val::Int(e)) if last(n) == "dim3" => Val::Dim3([e, Expr::Int(1), Expr::Int(1)]),
         (_, value) => value,
     }

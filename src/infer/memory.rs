@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::build::{Builder, Use, axes};
 use super::dims::Choice;
 use super::usage::Usage;
-use super::value::{Event, Val, combine, divide};
+use super::value::{Event, Launched, Val, combine, divide};
 use crate::contract::{Arg, Bound, Expr, Init, Op, Plan, Role};
 use crate::ir::*;
 
@@ -100,7 +100,7 @@ impl Builder<'_, '_> {
         }
         let first = uses.iter().map(|u| u.event).min().unwrap_or(0);
         let first_use = touched.first().map_or(first, |(e, _)| *e);
-        let last_init = self.host.events.iter().take(first_use).rev().find_map(|e| self.init_of(e, m.id));
+        let (last_init, fills) = self.before(m.id, first_use);
         let reads_first = touched.first().is_some_and(|(_, u)| u.reads && (u.reads_first || !u.writes));
         let writes = touched.iter().any(|(_, u)| u.writes);
         let given = self.host.buffers.get(m.id).is_some_and(|b| b.is_given || b.is_managed);
@@ -122,6 +122,11 @@ impl Builder<'_, '_> {
         if arg.init == Some(Init::Zero) && arg.role == Role::InOut {
             arg.role = Role::Out;
         }
+        // What a step fills is no input that stays as it is.
+        if !fills.is_empty() && arg.role == Role::In {
+            arg.role = Role::InOut;
+            arg.init = arg.init.filter(|i| *i != Init::Keep).or(last_init.is_none().then_some(Init::Poison));
+        }
         if touched.iter().any(|(_, u)| u.opaque) && arg.role != Role::In {
             arg.notes
                 .push("A function out of view is given its address; its role is that of the parameter's type.".into());
@@ -129,24 +134,52 @@ impl Builder<'_, '_> {
         arg
     }
 
-    /// `Some(Some(byte))` for a fill, `Some(None)` for contents from the host or another buffer.
-    pub(super) fn init_of(&self, e: &Event, id: usize) -> Option<Option<u8>> {
-        match e {
-            Event::Fill { buffer, byte, .. } if *buffer == id => Some(*byte),
-            Event::ToDevice { buffer, .. } if *buffer == id => Some(None),
-            Event::Copy { to, .. } if to.0 == id => Some(None),
-            // What another computation left there is as good as any contents.
-            Event::Launch(l) => {
-                let r = self.kernels.of(l)?;
-                let known = self.kernels.known(r)?;
-                let writes = |(n, v): (usize, &Val)| {
-                    matches!(v, Val::Device { buffer, .. } if *buffer == id)
-                        && known.usages.get(n).is_some_and(|u| u.writes)
-                };
-                l.args.iter().enumerate().any(writes).then_some(None)
+    /// What stands in a buffer before an event: zeros or contents that cover all of it, and the fills behind them that no
+    /// later contents cover, as steps.
+    pub(super) fn before(&self, id: usize, event: usize) -> (Option<Option<u8>>, Vec<usize>) {
+        let mut init = None;
+        let mut fills = vec![];
+        for (i, e) in self.host.events.iter().enumerate().take(event) {
+            let covers = self.host.covers(e);
+            match e {
+                Event::Fill { buffer, byte, .. } if *buffer == id => match (covers, byte) {
+                    (true, Some(0)) => {
+                        init = Some(Some(0));
+                        fills.clear();
+                    }
+                    (true, _) => fills = vec![i],
+                    (false, _) => fills.push(i),
+                },
+                Event::ToDevice { buffer, .. } if *buffer == id => {
+                    // Part of it over zeros is contents of a kind; fills of other parts stay.
+                    init = Some(None);
+                    if covers {
+                        fills.clear();
+                    }
+                }
+                Event::Copy { to, .. } if to.0 == id => {
+                    init = Some(None);
+                    if covers {
+                        fills.clear();
+                    }
+                }
+                // What another computation left there is as good as any contents.
+                Event::Launch(l) if self.writes(l, id) => {
+                    init = Some(None);
+                    fills.clear();
+                }
+                _ => {}
             }
-            _ => None,
         }
+        (init, fills)
+    }
+
+    fn writes(&self, l: &Launched, id: usize) -> bool {
+        let Some(known) = self.kernels.of(l).and_then(|r| self.kernels.known(r)) else { return false };
+        let writes = |(n, v): (usize, &Val)| {
+            matches!(v, Val::Device { buffer, .. } if *buffer == id) && known.usages.get(n).is_some_and(|u| u.writes)
+        };
+        l.args.iter().enumerate().any(writes)
     }
 
     /// What each launch does with a buffer, in order.

@@ -12,6 +12,8 @@ pub enum Val {
     Float(f64),
     /// A quotient of integers in floating point, as in `ceil(n / 256.0)`.
     Ratio(Expr, Expr),
+    /// A floating-point number that depends on sizes; its value at their samples.
+    Approx(f64),
     Dim3([Expr; 3]),
     /// Device memory from `bytes` on.
     Device {
@@ -91,6 +93,8 @@ pub enum Event {
     /// From host memory.
     ToDevice {
         buffer: usize,
+        offset: Expr,
+        bytes: Option<Expr>,
         span: Span,
     },
     ToHost {
@@ -107,6 +111,38 @@ pub enum Event {
         name: String,
         span: Span,
     },
+}
+
+impl Event {
+    /// The buffer that it writes from the host's side, from where on and how much.
+    pub fn writes(&self) -> Option<(usize, &Expr, Option<&Expr>)> {
+        match self {
+            Event::Fill { buffer, offset, bytes, .. } | Event::ToDevice { buffer, offset, bytes, .. } => {
+                Some((*buffer, offset, bytes.as_ref()))
+            }
+            Event::Copy { to, bytes, .. } => Some((to.0, &to.1, bytes.as_ref())),
+            _ => None,
+        }
+    }
+}
+
+/// Whether two sizes are equal for all values of the names in them: polynomials and quotients that agree at several
+/// points far apart.
+pub fn same_size(a: &Expr, b: &Expr) -> bool {
+    if a == b {
+        return true;
+    }
+    const POINTS: [[i64; 4]; 4] =
+        [[1009, 2003, 3001, 4001], [7919, 104_729, 611, 12_289], [65_537, 40_961, 257, 769], [31_337, 17, 99_991, 8_191]];
+    let names: Vec<&str> = a.names().into_iter().chain(b.names()).collect();
+    let at = |point: &[i64; 4], n: &str| {
+        let nth = names.iter().position(|m| *m == n)?;
+        point.get(nth % 4).map(|v| v + (nth as i64 / 4) * 13)
+    };
+    POINTS.iter().all(|p| {
+        let value = |e: &Expr| e.eval(&|n| at(p, n)).ok();
+        matches!((value(a), value(b)), (Some(x), Some(y)) if x == y)
+    })
 }
 
 /// One launch that the host code makes.

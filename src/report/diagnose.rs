@@ -56,7 +56,8 @@ pub fn fault(sources: &Sources, cell: &Cell, fault: &Fault) -> Diagnostic {
             format!("{count} elements of `{output}` are written that the original leaves alone, the first is {first}"),
         ),
         Fault::WritesInput { name, index } => {
-            Diagnostic::error(Code(657), format!("the input `{name}` is changed, first at element {index}"))
+            let how = index.map_or("written and put back".to_owned(), |i| format!("changed, first at element {i}"));
+            Diagnostic::error(Code(657), format!("the input `{name}` is {how}"))
         }
         Fault::WritesGuard { name } => {
             Diagnostic::error(Code(657), format!("bytes before the first element of `{name}` are changed"))
@@ -81,9 +82,17 @@ pub fn undefined(sources: &Sources, cell: &Cell, what: &Undefined) -> Diagnostic
         Undefined::Stopped(s) => stopped(Code(655), s, "original"),
         Undefined::WritesInput { name, index } => Diagnostic::warning(
             Code(655),
-            format!("the original changes `{name}`, which the contract calls an input, first at element {index}"),
+            match index {
+                Some(i) => format!("the original changes `{name}`, which the contract calls an input, first at element {i}"),
+                None => format!("the original writes `{name}`, which the contract calls an input, and puts it back"),
+            },
         )
         .next(format!("give `{name}` the role inout or temp in the contract")),
+        Undefined::OffReference { name, index } => Diagnostic::warning(
+            Code(655),
+            format!("the original and the contract's reference differ in `{name}`, first at element {index}"),
+        )
+        .next("mend the one that is wrong, or take the original for the reference"),
         Undefined::WritesGuard { name } => {
             Diagnostic::warning(Code(655), format!("the original writes before the first element of `{name}`"))
         }

@@ -69,7 +69,7 @@ fn number(v: f64) -> Value {
 fn cell_key(c: &Cell) -> Value {
     json!({
         "dims": c.dims, "distribution": c.distribution.word(), "seed": c.seed, "poison": c.poison, "scalars": c.scalars,
-        "overlap": c.overlap, "round": c.round,
+        "overlap": c.overlap, "round": c.round, "order": c.order,
     })
 }
 
@@ -139,6 +139,7 @@ fn not_defined(u: &Undefined) -> Value {
         Undefined::Finding(l) => json!({ "why": "finding", "finding": located(l) }),
         Undefined::Stopped(s) => json!({ "why": "stopped", "text": s.to_string() }),
         Undefined::WritesInput { name, index } => json!({ "why": "writes-input", "name": name, "index": index }),
+        Undefined::OffReference { name, index } => json!({ "why": "off-reference", "name": name, "index": index }),
         Undefined::WritesGuard { name } => json!({ "why": "writes-guard", "name": name }),
     }
 }

@@ -24,6 +24,11 @@ pub fn cell(c: &Cell) -> String {
     if c.overlap {
         out.push("buffers overlap as permitted".into());
     }
+    match c.order {
+        0 => {}
+        1 => out.push("blocks from the last to the first".into()),
+        n => out.push(format!("blocks in mixed order {n}")),
+    }
     if c.round > 0 {
         out.push(format!("run {} on the same device variables", c.round + 1));
     }

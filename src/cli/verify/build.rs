@@ -25,6 +25,9 @@ use super::compilers;
 /// How long one compilation may take.
 const LIMIT: Duration = Duration::from_secs(60);
 
+/// Registers whose values only a device has.
+const MACHINE: &[&str] = &["%clock", "%globaltimer", "%smid", "%nsmid", "%warpid", "%nwarpid", "%gridid"];
+
 /// The hidden command that the compiler's child process runs.
 pub const WORKER: &str = "compile-worker";
 
@@ -92,6 +95,10 @@ impl Builder {
         }
         let root = find_root(path);
         Builder { gate, headers: Disk { resolver: Resolver::new(include, &root) }, options, arch: arch.to_owned() }
+    }
+
+    pub fn headers(&self) -> &dyn HeaderSource {
+        &self.headers
     }
 
     /// Compiles every kernel of `plan` in `source`.
@@ -212,6 +219,13 @@ impl Built {
         self.approximate.extend(arithmetic::approximate(ptx));
         self.approximate.sort();
         self.approximate.dedup();
+        let odd = MACHINE.iter().filter(|word| ptx.contains(**word));
+        for word in odd {
+            let note = format!("reads `{word}`, which is another value on a device");
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
     }
 
     /// A side from PTX that the user has.

@@ -93,13 +93,51 @@ fn is_ptx(path: &Path) -> bool {
     path.extension().is_some_and(|e| e == "ptx")
 }
 
+/// One text of a file that another run has read.
+pub struct Revision<'r> {
+    pub path: &'r Path,
+    pub name: &'r str,
+    pub text: &'r str,
+    pub include: &'r [PathBuf],
+    pub define: &'r [String],
+    pub nvcc_flags: &'r [String],
+    pub arch: Option<&'r str>,
+    /// The configured contract.
+    pub contract: Option<&'r Path>,
+}
+
 impl Opened {
+    /// A text that stands for a file of the disk; headers and contracts are looked for where the file is.
+    pub fn of_revision(r: &Revision) -> Opened {
+        let loaded = load::load_text(r.name, r.text);
+        let file = loaded.requested.first().copied().unwrap_or(FileId(0));
+        let arch = r.arch.unwrap_or(compile_gate::DEFAULT_ARCH);
+        let builder = Builder::new(r.path, r.include, r.define, r.nvcc_flags, arch);
+        Opened { path: r.path.to_owned(), loaded, file, builder, configured: r.contract.map(Path::to_owned) }
+    }
+
+    /// What is written down about the file, or else what it shows.
+    pub fn contract(&mut self) -> Result<kopt::contract::Contract, Failure> {
+        let configured = self.configured.clone();
+        let found = contract::written(&mut self.loaded, &self.path, None, configured.as_deref())?;
+        Ok(match found {
+            Some(found) => found.contract,
+            None => contract::inferred(&self.loaded, None).0.contract,
+        })
+    }
+
     /// A text that is not on the disk.
     pub fn of_text(name: &str, text: &str, arch: &str) -> Opened {
         let path = PathBuf::from(name);
         let loaded = load::load_text(name, text);
         let file = loaded.requested.first().copied().unwrap_or(FileId(0));
         Opened { builder: Builder::new(&path, &[], &[], &[], arch), path, loaded, file, configured: None }
+    }
+
+    /// Name and text of the file, and where its headers are.
+    pub fn text(&self) -> (String, String, &dyn kopt::compile::HeaderSource) {
+        let source = self.sources().get(self.file);
+        (source.name.clone(), source.text.to_string(), self.builder.headers())
     }
 
     pub fn sources(&self) -> &Sources {

@@ -108,6 +108,14 @@ what NVRTC makes of it is not what nvcc makes of it. The interpreter ran, or wou
 not have, so that nothing is said.",
     },
     Entry {
+        code: Code(666),
+        title: "the contract's reference cannot be run",
+        explain: "`reference` names a kernel or a host function of the file, or a command. A host function is cut out with what it \
+needs, compiled by the system's C++ compiler and run in a child process with limits; it needs the C++ standard library alone, \
+and its parameters have the names of the kernel's, or of args and dims. A command runs only where `--trust` says so: it is \
+given a folder with `cell.json` and `NAME.bin` for every buffer, and writes the outputs over theirs.",
+    },
+    Entry {
         code: Code(669),
         title: "random programs failed",
         explain: "`kopt gate fuzz` rewrites random kernels wherever the engine takes it for sound, runs original and result in the \

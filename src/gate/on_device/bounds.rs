@@ -95,7 +95,7 @@ fn model(original: &Side, candidate: &Side, sample: &Cell, settings: &Settings) 
     if !undefined(&run.original).is_empty() {
         return None;
     }
-    Some(Model { bounds: refine(original, &run, settings).bounds, ratio: ratio(original, sample)?.max(1.0) })
+    Some(Model { bounds: refine(original, &run, settings, None).bounds, ratio: ratio(original, sample)?.max(1.0) })
 }
 
 /// Elements that are read for each that is written.

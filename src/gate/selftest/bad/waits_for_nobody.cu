@@ -1,0 +1,14 @@
+__device__ unsigned int done;
+__global__ void total(const float* x, float* y, int n) {
+    __shared__ float part[128];
+    int i = blockIdx.x * 128 + threadIdx.x;
+    part[threadIdx.x] = i < n ? x[i] : 0.0f;
+    __syncthreads();
+    if (threadIdx.x > 0) return;
+    float sum = 0.0f;
+    for (int k = 0; k < 128; ++k) sum += part[k];
+    atomicAdd(y, sum);
+    if (blockIdx.x == gridDim.x - 1) done = 0;
+    else atomicAdd(&done, 1);
+    if (blockIdx.x == gridDim.x - 1 && atomicAdd(&done, 0) > 0) *y = 0.0f;
+}

@@ -1,0 +1,11 @@
+// kopt: dims.n = { samples = [700], min = 1, max = 5000 }
+// kopt: args.x = { role = "in", dtype = "i32", shape = ["n"], legal = [0, 3] }
+// kopt: args.y = { role = "out", dtype = "i32", shape = ["n"], init = "zero" }
+// kopt: args.count = { role = "inout", dtype = "i32", shape = [1], init = "zero" }
+// kopt: launch = { grid = 1, block = 1, args = ["x", "y", "count", "i32(n)"] }
+__global__ void compact(const int* x, int* y, int* count, int n) {
+    int k = 0;
+    for (int i = 0; i < n; ++i)
+        if (x[i]) y[k++] = i;
+    *count = k;
+}
