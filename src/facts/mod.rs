@@ -24,6 +24,7 @@ mod library;
 mod loops;
 mod macros;
 mod names;
+mod narrow;
 mod notes;
 mod place;
 mod poly;
@@ -31,6 +32,7 @@ mod questions;
 mod range;
 mod search;
 mod state;
+mod substitute;
 mod value;
 mod walk;
 

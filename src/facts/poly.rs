@@ -16,15 +16,15 @@ const MAX_DEGREE: usize = 6;
 const MAX_NESTING: usize = 8;
 
 /// A product of atoms, sorted; the empty one is 1.
-type Product = SmallVec<[Atom; 2]>;
+pub(super) type Product = SmallVec<[Atom; 2]>;
 
-type Term = (Product, i128);
+pub(super) type Term = (Product, i128);
 
 /// A sum of products; no stored coefficient is zero, the products are sorted and distinct.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Poly {
     /// Shared, for facts are copied far more often than they change.
-    terms: Arc<[Term]>,
+    pub(super) terms: Arc<[Term]>,
 }
 
 impl Poly {
@@ -37,7 +37,7 @@ impl Poly {
     }
 
     /// From terms whose products are sorted and distinct.
-    fn from_sorted(terms: Vec<Term>) -> Poly {
+    pub(super) fn from_sorted(terms: Vec<Term>) -> Poly {
         Poly { terms: terms.into() }
     }
 
@@ -241,36 +241,6 @@ impl Poly {
         }
     }
 
-    /// The terms in which an atom that `test` holds for stands, at any depth.
-    pub fn terms_with(&self, test: &impl Fn(&Atom) -> bool) -> Poly {
-        let with = |a: &Atom| {
-            test(a)
-                || match a {
-                    Atom::Div(q) => q.inner.any_atom(test),
-                    Atom::Fun(call) => call.args.iter().any(|p| p.any_atom(test)),
-                    _ => false,
-                }
-        };
-        Poly::from_sorted(self.terms.iter().filter(|(m, _)| m.iter().any(with)).cloned().collect())
-    }
-
-    /// The number that the polynomial is where `value` gives one for every atom but quotients and functions.
-    pub fn evaluate(&self, value: &dyn Fn(&Atom) -> Option<i128>) -> Option<i128> {
-        let of = |a: &Atom| match (value(a), a) {
-            (Some(v), _) => Some(v),
-            (None, Atom::Div(q)) => q.inner.evaluate(value)?.checked_div_euclid(q.divisor),
-            (None, Atom::Fun(call)) => {
-                let args = call.args.iter().map(|p| p.evaluate(value).map(Poly::constant)).collect::<Option<_>>()?;
-                function(&call.name, args)?.as_constant()
-            }
-            _ => None,
-        };
-        self.terms.iter().try_fold(0i128, |sum, (m, c)| {
-            let product = m.iter().try_fold(*c, |product, a| product.checked_mul(of(a)?))?;
-            sum.checked_add(product)
-        })
-    }
-
     /// The marks of all atoms at any depth.
     pub(super) fn marks(&self) -> u64 {
         let of = |a: &Atom| {
@@ -325,54 +295,6 @@ impl Poly {
             }
         }
         Poly::from_products(found)
-    }
-
-    /// Replaces `atom` everywhere, also inside quotients and functions.
-    pub fn substitute(&self, atom: &Atom, value: &Poly) -> Option<Poly> {
-        let with = |m: &Product| m.iter().any(|a| a.mentions(atom));
-        self.map_atoms_of(&with, &|a| (a == atom).then(|| value.clone()))
-    }
-
-    /// Replaces `atom` where it is a factor, leaving quotients and functions that contain it alone.
-    pub fn substitute_factor(&self, atom: &Atom, value: &Poly) -> Option<Poly> {
-        let with = |m: &Product| m.contains(atom);
-        self.map_atoms_of(&with, &|a| Some(if a == atom { value.clone() } else { Poly::atom(a.clone()) }))
-    }
-
-    /// The terms whose coefficient `divisor` does not divide, with what it leaves of each.
-    pub fn reduced(&self, divisor: i128) -> Poly {
-        let left = self.terms.iter().map(|(m, c)| (m, c.rem_euclid(divisor)));
-        Poly::from_sorted(left.filter(|(_, c)| *c != 0).map(|(m, c)| (m.clone(), c)).collect())
-    }
-
-    /// Rebuilds the polynomial with `map(atom)` in place of each atom for which it gives something.
-    pub fn map_atoms(&self, map: &dyn Fn(&Atom) -> Option<Poly>) -> Option<Poly> {
-        self.map_atoms_of(&|_| true, map)
-    }
-
-    /// The same for the terms of which `touched` is true; the others stay.
-    fn map_atoms_of(&self, touched: &dyn Fn(&Product) -> bool, map: &dyn Fn(&Atom) -> Option<Poly>) -> Option<Poly> {
-        if !self.terms.iter().any(|(m, _)| touched(m)) {
-            return Some(self.clone());
-        }
-        let mut sum = Poly::from_sorted(self.terms.iter().filter(|(m, _)| !touched(m)).cloned().collect());
-        for (m, c) in self.terms.iter().filter(|(m, _)| touched(m)) {
-            let mut product = Poly::constant(*c);
-            for a in m {
-                let factor = match (map(a), a) {
-                    (Some(p), _) => p,
-                    (None, Atom::Div(q)) => q.inner.map_atoms(map)?.div_floor(q.divisor)?,
-                    (None, Atom::Fun(call)) => {
-                        let args = call.args.iter().map(|p| p.map_atoms(map)).collect::<Option<Vec<_>>>()?;
-                        function(&call.name, args)?
-                    }
-                    (None, other) => Poly::atom(other.clone()),
-                };
-                product = product.mul(&factor)?;
-            }
-            sum = sum.add(&product)?;
-        }
-        Some(sum)
     }
 
     /// Greatest common divisor of all coefficients; 0 for the zero polynomial.

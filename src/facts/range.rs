@@ -9,6 +9,7 @@ use super::atom::{Atom, Quotient};
 use super::because::Because;
 use super::divide::{as_congruence, is_residue, remainder_is};
 use super::interval::Interval;
+use super::narrow::News;
 use super::poly::Poly;
 use super::search::Search;
 use super::value::{Formula, type_range};
@@ -28,7 +29,7 @@ pub struct Known {
     pub(super) bounds: Arc<BTreeMap<Atom, (Interval, Because)>>,
     pub(super) nonneg: Arc<Vec<(Poly, Because)>>,
     /// For each of them, whether its atoms were bounded anew since it was last found to tell nothing.
-    news: Arc<Vec<News>>,
+    pub(super) news: Arc<Vec<News>>,
     pub(super) congruent: Arc<Vec<Congruence>>,
     pub(super) equal: Arc<Vec<(Poly, Because)>>,
     pub(super) nonzero: Arc<Vec<(Poly, Because)>>,
@@ -45,16 +46,7 @@ pub enum Stated {
     Leaves(Congruence),
 }
 
-/// Sets of atoms by their marks ([`Atom::mark`]): too large at worst, since several atoms have one mark.
-#[derive(Clone, Copy, Debug)]
-struct News {
-    /// The atoms of an inequality, at any depth.
-    atoms: u64,
-    /// The atoms bounded anew.
-    bounded: u64,
-}
-
-const MAX_CONSTRAINTS: usize = 200;
+pub(super) const MAX_CONSTRAINTS: usize = 200;
 const SEARCH_DEPTH: u32 = 4;
 
 impl Known {
@@ -78,81 +70,6 @@ impl Known {
         let choices = self.choices.iter().map(|(parts, b)| (Stated::OneOf(parts.clone()), b));
         let leaves = self.congruent.iter().map(|c| (Stated::Leaves(c.clone()), &c.because));
         bounds.chain(formulas.map(|(f, b)| (Stated::Holds(f), b))).chain(choices).chain(leaves).collect()
-    }
-
-    /// States the range of an atom, narrowing what was known.
-    pub fn bound(&mut self, atom: Atom, to: Interval, because: Because) {
-        let before = self.bounds.get(&atom).map_or_else(|| type_of(&atom), |(range, _)| *range);
-        let met = before.meet(to);
-        if met == before {
-            return;
-        }
-        let mark = atom.mark();
-        Arc::make_mut(&mut self.news).iter_mut().for_each(|n| n.bounded |= mark);
-        let entry = Arc::make_mut(&mut self.bounds).entry(atom).or_insert((before, Because::nothing()));
-        entry.0 = met;
-        entry.1.join(&because);
-    }
-
-    /// States `poly >= 0`.
-    pub fn assume_nonneg(&mut self, poly: Poly, because: Because) {
-        if self.nonneg.len() >= MAX_CONSTRAINTS || poly.as_constant().is_some() {
-            return;
-        }
-        Arc::make_mut(&mut self.news).push(News { atoms: poly.marks(), bounded: u64::MAX });
-        Arc::make_mut(&mut self.nonneg).push((poly, because));
-        // Two rounds over all constraints carry a bound through a short chain.
-        let constraints = self.nonneg.clone();
-        for _ in 0..2 {
-            let told = |changed, (i, (p, b)): (usize, &(Poly, Because))| self.narrow_anew(i, p, b) || changed;
-            let changed = constraints.iter().enumerate().fold(false, told);
-            if !changed {
-                break;
-            }
-        }
-    }
-
-    /// [`Known::narrow`] for the inequality at `index`, where it can tell more than the last time: what it says depends on
-    /// the bounds of its atoms alone.
-    fn narrow_anew(&mut self, index: usize, poly: &Poly, because: &Because) -> bool {
-        if let Some(news) = Arc::make_mut(&mut self.news).get_mut(index) {
-            if news.atoms & news.bounded == 0 {
-                return false;
-            }
-            news.bounded = 0;
-        }
-        self.narrow(poly, because)
-    }
-
-    /// Bounds each atom of `poly >= 0` by the ranges of the others; whether that told something.
-    fn narrow(&mut self, poly: &Poly, because: &Because) -> bool {
-        let ranges = |known: &Known| -> SmallVec<[Interval; 6]> {
-            poly.terms().map(|(m, c)| known.range_of_product(m, &mut Unasked).times(c)).collect()
-        };
-        let mut terms = ranges(self);
-        let mut changed = false;
-        for (i, (m, c)) in poly.terms().enumerate() {
-            let [atom] = m else { continue };
-            let others = terms.iter().enumerate().filter(|(j, _)| *j != i);
-            let rest = others.fold(Interval::point(0), |sum, (_, r)| sum.plus(*r));
-            // c * atom >= -rest >= -range.hi
-            let Some(least) = rest.hi.and_then(i128::checked_neg) else { continue };
-            let Some(to) = at_least_divided(least, c) else { continue };
-            let now = self.bounds.get(atom).map_or_else(|| type_of(atom), |(range, _)| *range);
-            if now.meet(to) == now {
-                continue;
-            }
-            let Some(rest) = Poly::atom(atom.clone()).scale(c).and_then(|own| poly.sub(&own)) else { continue };
-            if rest.mentions(atom) {
-                continue;
-            }
-            let mut why = Because::nothing();
-            self.range_of_terms(&rest, &mut why);
-            self.bound(atom.clone(), to, why.and(because));
-            changed = true;
-            terms = ranges(self);
-        }
-        changed
     }
 
     /// States `poly == 0`.
@@ -274,7 +191,7 @@ impl Known {
         }
     }
 
-    fn range_of_product(&self, m: &[Atom], why: &mut impl Reasons) -> Interval {
+    pub(super) fn range_of_product(&self, m: &[Atom], why: &mut impl Reasons) -> Interval {
         let mut product = Interval::point(1);
         for (i, atom) in m.iter().enumerate() {
             // An even power is no more than a product here; equal neighbours give a square, which is never negative.
@@ -290,7 +207,7 @@ impl Known {
         product
     }
 
-    fn range_of_terms(&self, poly: &Poly, why: &mut impl Reasons) -> Interval {
+    pub(super) fn range_of_terms(&self, poly: &Poly, why: &mut impl Reasons) -> Interval {
         poly.terms().fold(Interval::point(0), |sum, (m, c)| sum.plus(self.range_of_product(m, why).times(c)))
     }
 
@@ -400,24 +317,11 @@ impl Reasons for Because {
 }
 
 /// What the type of an atom alone says.
-fn type_of(atom: &Atom) -> Interval {
+pub(super) fn type_of(atom: &Atom) -> Interval {
     match atom {
         Atom::Version(_, _, ty) | Atom::Opaque(_, ty) => type_range(*ty),
         _ => Interval::ALL,
     }
-}
-
-/// The atoms for which `c * atom >= least`.
-fn at_least_divided(least: i128, c: i128) -> Option<Interval> {
-    if c > 0 {
-        return Some(Interval { lo: Some(ceil_div(least, c)), hi: None });
-    }
-    let top = least.checked_neg()?;
-    Some(Interval { lo: None, hi: c.checked_neg().map(|d| top.div_euclid(d)) })
-}
-
-fn ceil_div(a: i128, b: i128) -> i128 {
-    a.div_euclid(b) + i128::from(a.rem_euclid(b) != 0)
 }
 
 fn is_block_volume(m: &[Atom]) -> bool {
