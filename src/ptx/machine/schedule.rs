@@ -12,6 +12,7 @@ use super::memory::Memory;
 use super::permutation::Permutation;
 use super::shadow::Shadow;
 use super::touched::Touched;
+use crate::ptx::decode::flow::Place;
 use crate::ptx::decode::program::Program;
 use crate::ptx::error::PtxError;
 
@@ -37,7 +38,8 @@ pub fn run(program: &Program, launch: &Launch, memory: &mut Memory, options: &Op
     } else {
         instance
     };
-    let job = Job { program, launch, options, shared, level, instance };
+    let unset = crate::ptx::decode::live::unset(program);
+    let job = Job { program, launch, options, shared, level, instance, unset };
     if memory.segment >= super::shadow::LAST / 2 {
         memory.forget();
     }
@@ -59,6 +61,7 @@ struct Job<'a> {
     shared: u32,
     level: Level,
     instance: Instance,
+    unset: Vec<Place>,
 }
 
 /// What one worker did.
@@ -89,6 +92,7 @@ impl Job<'_> {
             dynamic_offset: self.shared - self.launch.dynamic_shared,
             hints: vec![0; self.program.code.len()],
             block_registers: super::blocks::block_registers(self.program),
+            unset: self.unset.clone(),
             block: 0,
             threads: self.launch.block.iter().product(),
             findings: Findings::default(),
@@ -228,7 +232,9 @@ impl Job<'_> {
                 "too many barriers to tell all accesses apart: races were looked for in the first part only".into(),
             );
         }
-        let counters = self.options.counters.then(|| {
+        // Another precision than the program's is run without counting.
+        let counted = self.options.counters && self.instance == Instance::Full;
+        let counters = counted.then(|| {
             let mut counters = Counters::collect(self.program, &sites);
             if let Some(touched) = &touched {
                 counters.traffic = traffic(memory, touched);

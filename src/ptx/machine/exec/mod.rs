@@ -11,6 +11,7 @@ pub(crate) mod local;
 pub(crate) mod matrix;
 pub(crate) mod mbarrier;
 pub(crate) mod print;
+mod rows;
 pub(crate) mod scalar;
 pub(crate) mod shared;
 pub(crate) mod warp_ops;
