@@ -13,6 +13,7 @@ mod convert;
 mod float;
 pub(crate) mod flow;
 mod half;
+pub(crate) mod live;
 pub(crate) mod matrix;
 pub(crate) mod memory;
 mod mods;

@@ -65,19 +65,21 @@ impl Resident {
     pub fn begin(&mut self, ctx: &mut Context, block: u64, check: bool) {
         self.block = block;
         let seed = ctx.options.order;
-        // Mixed orders differ from block to block.
-        let seed = if seed < 2 { seed } else { seed.wrapping_add(block).max(2) };
-        let order = Permutation::new(seed, self.warps.len() as u64);
-        self.order.clear();
-        self.order.extend((0..self.warps.len() as u64).map(|n| order.at(n) as usize));
+        if self.order.is_empty() || seed > 1 {
+            // Mixed orders differ from block to block.
+            let seed = if seed < 2 { seed } else { seed.wrapping_add(block).max(2) };
+            let order = Permutation::new(seed, self.warps.len() as u64);
+            self.order.clear();
+            self.order.extend((0..self.warps.len() as u64).map(|n| order.at(n) as usize));
+        }
         self.fuel = ctx.options.limits.block_steps;
         self.shared.iter_mut().for_each(|w| *w = 0);
-        self.barriers.iter_mut().for_each(|b| *b = Barrier::default());
+        self.barriers.iter_mut().for_each(Barrier::clear);
         let frame = ctx.program.functions.first().map_or(0, |f| f.frame);
         let count = ctx.threads;
         for w in &mut self.warps {
             let lanes = count - (32 * w.index).min(count);
-            w.reset(lanes, frame);
+            w.reset(lanes, frame, &ctx.unset);
             w.clock = 0;
             w.groups[0].pc = ctx.program.functions.first().map_or(0, |f| f.entry);
             let index = ctx.block_index(block);
@@ -213,10 +215,10 @@ fn warp(ctx: &Context, index: u32) -> Warp {
     let program = ctx.program;
     let mut w = Warp::new(program, index);
     for (register, value) in &program.values32 {
-        w.first_r[usize::from(*register)] = row(ctx, index, *value).map(|v| v as u32);
+        w.r[usize::from(*register)] = row(ctx, index, *value).map(|v| v as u32);
     }
     for (register, value) in &program.values64 {
-        w.first_q[usize::from(*register)] = row(ctx, index, *value);
+        w.q[usize::from(*register)] = row(ctx, index, *value);
     }
     w
 }

@@ -10,7 +10,7 @@ use super::memory::Memory;
 use super::observe::Observer;
 use super::shadow::Shadow;
 use super::touched::Touched;
-use crate::ptx::decode::flow::Flow;
+use crate::ptx::decode::flow::{Flow, Place};
 use crate::ptx::decode::program::{LineId, Program};
 
 /// How a run was configured; constants, so that what is off costs nothing.
@@ -57,6 +57,15 @@ pub(crate) struct Barrier {
     pub suspects: Vec<(u32, u32, u32)>,
 }
 
+impl Barrier {
+    /// As no thread had come yet.
+    pub fn clear(&mut self) {
+        self.arrived.clear();
+        self.suspects.clear();
+        (self.count, self.in_use, self.ayes, self.votes) = (0, false, 0, 0);
+    }
+}
+
 /// Something that ends a launch early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Halt {
@@ -78,6 +87,8 @@ pub(crate) struct Context<'a> {
     pub dynamic_offset: u32,
     pub hints: Vec<u32>,
     pub block_registers: Vec<(u16, u8, bool)>,
+    /// Registers that may be read before they are written.
+    pub unset: Vec<Place>,
     pub block: u64,
     pub threads: u32,
     pub findings: Findings,

@@ -108,6 +108,7 @@ pub struct Options {
     pub mode: Mode,
     /// Races, undefined values, barriers, unfinished copies, inactive lanes. Bounds and alignment are always checked.
     pub checks: bool,
+    /// Counted in `Mode::Exact` only.
     pub counters: bool,
     /// Threads to run independent blocks on; 0 is 1. Results do not depend on it.
     pub threads: u32,

@@ -5,6 +5,7 @@ mod context;
 mod counters;
 mod dispatch;
 mod exec;
+mod file;
 mod findings;
 mod launch;
 mod memory;

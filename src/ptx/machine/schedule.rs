@@ -15,6 +15,7 @@ use super::observe::Observer;
 use super::permutation::Permutation;
 use super::shadow::Shadow;
 use super::touched::Touched;
+use crate::ptx::decode::flow::Place;
 use crate::ptx::decode::program::Program;
 use crate::ptx::error::PtxError;
 
@@ -61,7 +62,8 @@ fn run_for(
     } else {
         instance
     };
-    let job = Job { program, launch, options, shared, level, instance, observer };
+    let unset = crate::ptx::decode::live::unset(program);
+    let job = Job { program, launch, options, shared, level, instance, observer, unset };
     if memory.segment >= super::shadow::LAST / 2 {
         memory.forget();
     }
@@ -84,6 +86,7 @@ struct Job<'a> {
     level: Level,
     instance: Instance,
     observer: Option<&'a Mutex<dyn Observer>>,
+    unset: Vec<Place>,
 }
 
 /// What one worker did.
@@ -114,6 +117,7 @@ impl Job<'_> {
             dynamic_offset: self.shared - self.launch.dynamic_shared,
             hints: vec![0; self.program.code.len()],
             block_registers: super::blocks::block_registers(self.program),
+            unset: self.unset.clone(),
             block: 0,
             threads: self.launch.block.iter().product(),
             findings: Findings::default(),
@@ -254,7 +258,9 @@ impl Job<'_> {
                 "too many barriers to tell all accesses apart: races were looked for in the first part only".into(),
             );
         }
-        let counters = self.options.counters.then(|| {
+        // Another precision than the program's is run without counting.
+        let counted = self.options.counters && self.instance == Instance::Full;
+        let counters = counted.then(|| {
             let mut counters = Counters::collect(self.program, &sites);
             if let Some(touched) = &touched {
                 counters.traffic = traffic(memory, touched);

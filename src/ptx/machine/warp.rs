@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use super::file::File;
 use super::regs::{Row, WideRow};
+use crate::ptx::decode::flow::Place;
 use crate::ptx::decode::program::Program;
 
 /// A call on the stack of a group.
@@ -91,14 +93,11 @@ impl Group {
 
 pub(crate) struct Warp {
     pub index: u32,
-    pub r: Vec<Row>,
-    pub q: Vec<WideRow>,
+    pub r: File<u32>,
+    pub q: File<u64>,
     pub p: Vec<u32>,
     /// f64 values beside the 32-bit registers; used in one mode only.
     pub wide: Vec<[f64; 32]>,
-    /// What registers hold when a block begins.
-    pub first_r: Vec<Row>,
-    pub first_q: Vec<WideRow>,
     /// Rows of 32 lanes; row n is word n of every lane's local memory.
     pub local: Vec<Row>,
     pub groups: Vec<Group>,
@@ -119,12 +118,10 @@ impl Warp {
     pub fn new(program: &Program, index: u32) -> Self {
         Warp {
             index,
-            r: vec![[0; 32]; usize::from(program.r)],
-            q: vec![[0; 32]; usize::from(program.q)],
+            r: File::new(usize::from(program.r)),
+            q: File::new(usize::from(program.q)),
             p: vec![0; usize::from(program.p)],
             wide: vec![],
-            first_r: vec![[0; 32]; usize::from(program.r)],
-            first_q: vec![[0; 32]; usize::from(program.q)],
             local: vec![],
             groups: vec![],
             exited: 0,
@@ -137,10 +134,18 @@ impl Warp {
         }
     }
 
-    /// Ready for a new block; registers keep old values until `fill` overwrites those that matter.
-    pub fn reset(&mut self, lanes: u32, frame: u32) {
-        self.r.copy_from_slice(&self.first_r);
-        self.q.copy_from_slice(&self.first_q);
+    /// Ready for a new block. Registers keep what the last block left, but for those that may be read before they are
+    /// written; those with constants and special values are never written.
+    pub fn reset(&mut self, lanes: u32, frame: u32, unset: &[Place]) {
+        // Results that nobody reads.
+        (self.r[0], self.q[0]) = ([0; 32], [0; 32]);
+        for place in unset {
+            match place {
+                Place::Word(r) => self.r[usize::from(*r)] = [0; 32],
+                Place::Wide(r) => self.q[usize::from(*r)] = [0; 32],
+                Place::Predicate(_) => {}
+            }
+        }
         self.p.iter_mut().for_each(|p| *p = 0);
         self.p[0] = u32::MAX;
         self.local.clear();

@@ -95,8 +95,8 @@ fn enter<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group, site: u32, f
         copy::<C>(w, g.base + argument, base + offset, *bytes, m);
     }
     let saved = info.recursive.then(|| Saved {
-        r: w.r[usize::from(info.r.0)..usize::from(info.r.1)].to_vec(),
-        q: w.q[usize::from(info.q.0)..usize::from(info.q.1)].to_vec(),
+        r: w.r.save(info.r),
+        q: w.q.save(info.q),
         p: w.p[usize::from(info.p.0)..usize::from(info.p.1)].to_vec(),
     });
     let parent = g.stack.take();
@@ -134,12 +134,8 @@ pub(super) fn ret<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group, m: 
         (program.functions.get(frame.function as usize), program.calls.get(frame.site as usize))
     {
         if let Some(saved) = &frame.saved {
-            for (row, old) in w.r[usize::from(info.r.0)..].iter_mut().zip(&saved.r) {
-                put(row, old, m);
-            }
-            for (row, old) in w.q[usize::from(info.q.0)..].iter_mut().zip(&saved.q) {
-                put(row, old, m);
-            }
+            w.r.restore(info.r.0, &saved.r, m);
+            w.q.restore(info.q.0, &saved.q, m);
             for (p, old) in w.p[usize::from(info.p.0)..].iter_mut().zip(&saved.p) {
                 *p = *p & !m | old & m;
             }

@@ -51,6 +51,9 @@ fn split(at: &WideRow, m: u32) -> [u32; 4] {
 }
 
 pub(super) fn load<C: Config>(ctx: &mut Context, w: &mut Warp, g: &Group, i: &Inst, pc: u32, m: u32) {
+    if m == u32::MAX && super::rows::load_global::<C>(ctx, w, i, pc) {
+        return;
+    }
     let at = addresses(w, i.a, i.m & WIDE_BASE != 0, i.off);
     let [in_global, in_shared, in_local, in_param] = split(&at, m);
     if in_global != 0 {
@@ -90,6 +93,9 @@ fn report_local(ctx: &mut Context, w: &Warp, pc: u32, lane: usize, offset: u64, 
 }
 
 pub(super) fn store<C: Config>(ctx: &mut Context, w: &mut Warp, g: &Group, i: &Inst, pc: u32, m: u32) {
+    if m == u32::MAX && super::rows::store_global::<C>(ctx, w, i, pc) {
+        return;
+    }
     let at = addresses(w, i.a, i.m & WIDE_BASE != 0, i.off);
     let [in_global, in_shared, in_local, in_param] = split(&at, m);
     if in_global != 0 {

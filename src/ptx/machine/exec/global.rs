@@ -1,7 +1,5 @@
 //! Loads and stores of global and constant memory.
 
-use std::sync::atomic::Ordering::Relaxed;
-
 use super::local::Element;
 use super::{addresses, registers};
 use crate::ptx::decode::memory::{NEAR, ORDERED, STRONG, TENTATIVE, VOLATILE, WIDE_BASE};
@@ -48,92 +46,18 @@ pub(crate) fn sync(m: u32, store: bool) -> Sync {
 
 #[inline(always)]
 pub(crate) fn load<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: u32) {
+    if m == u32::MAX && super::rows::load_global::<C>(ctx, w, i, pc) {
+        return;
+    }
     let at = addresses(w, i.a, i.m & WIDE_BASE != 0, i.off);
     load_at::<C>(ctx, w, i, pc, m, &at);
 }
 
-#[inline(always)]
 pub(crate) fn load_at<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: u32, at: &WideRow) {
     if C::COUNT {
         count_sectors(ctx, i, pc, m, at);
     }
-    // One 4-byte word for each lane of a full warp, side by side: one bounds check, one copy.
-    if m == u32::MAX && i.m & (0x1ff & !8 | STRONG) == 2 | 1 << 5 && at[0] & 3 == 0 && is_sequence(at, 4) {
-        let mut hint = ctx.hints[pc as usize];
-        if let Some((allocation, offset)) = ctx.memory.find(at[0], &mut hint)
-            && offset + 128 <= allocation.bytes
-        {
-            ctx.hints[pc as usize] = hint;
-            let first = offset as usize / 4;
-            if let Some(touched) = &mut ctx.touched {
-                touched.mark(hint, allocation.words.len(), How::Read, first, 32);
-            }
-            let mut out = [0; 32];
-            if let Some(words) = allocation.words.get(first..first + 32) {
-                for (out, word) in out.iter_mut().zip(words) {
-                    *out = word.load(Relaxed);
-                }
-            }
-            w.r[usize::from(i.d)] = out;
-            if C::CHECK && !allocation.constant {
-                let access = Access { pc, thread: 32 * w.index, size: 4, how: strength(i.m) };
-                check_row_read::<32>(ctx, allocation, first, access);
-            }
-            return;
-        }
-    }
-    if m == u32::MAX && i.m & (0x1ff & !8 | STRONG) == 2 | 1 << 5 && is_two_rows(at) {
-        let mut out = [0; 32];
-        if half_row::<C>(ctx, w.index, i, pc, at, 0, &mut out) && half_row::<C>(ctx, w.index, i, pc, at, 16, &mut out) {
-            w.r[usize::from(i.d)] = out;
-            return;
-        }
-    }
     load_lanes::<C>(ctx, w, i, pc, m, at);
-}
-
-/// Whether each half warp reads 16 words side by side: rows of a 16-wide tile.
-#[inline(always)]
-fn is_two_rows(at: &WideRow) -> bool {
-    let mut difference = at[0] & 3 | at[16] & 3;
-    for lane in 0..16 {
-        difference |= at[lane] ^ at[0].wrapping_add(4 * lane as u64);
-        difference |= at[lane + 16] ^ at[16].wrapping_add(4 * lane as u64);
-    }
-    difference == 0
-}
-
-/// Reads 16 words side by side. False if they do not lie inside one allocation.
-#[inline(always)]
-#[allow(clippy::too_many_arguments)]
-fn half_row<C: Config>(
-    ctx: &mut Context,
-    warp: u32,
-    i: &Inst,
-    pc: u32,
-    at: &WideRow,
-    start: usize,
-    out: &mut Row,
-) -> bool {
-    let mut hint = ctx.hints[pc as usize];
-    let Some((allocation, offset)) = ctx.memory.find(at[start], &mut hint) else { return false };
-    if offset + 64 > allocation.bytes {
-        return false;
-    }
-    ctx.hints[pc as usize] = hint;
-    let first = offset as usize / 4;
-    if let Some(touched) = &mut ctx.touched {
-        touched.mark(hint, allocation.words.len(), How::Read, first, 16);
-    }
-    let Some(words) = allocation.words.get(first..first + 16) else { return false };
-    for (out, word) in out[start..].iter_mut().zip(words) {
-        *out = word.load(Relaxed);
-    }
-    if C::CHECK && !allocation.constant {
-        let access = Access { pc, thread: 32 * warp + start as u32, size: 4, how: strength(i.m) };
-        check_row_read::<16>(ctx, allocation, first, access);
-    }
-    true
 }
 
 #[inline(never)]
@@ -237,46 +161,23 @@ fn outside(ctx: &mut Context, address: u64, access: Access, misaligned: bool) {
 
 #[inline(always)]
 pub(crate) fn store<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: u32) {
+    if m == u32::MAX && super::rows::store_global::<C>(ctx, w, i, pc) {
+        return;
+    }
     let at = addresses(w, i.a, i.m & WIDE_BASE != 0, i.off);
     store_at::<C>(ctx, w, i, pc, m, &at);
 }
 
-#[inline(always)]
 pub(crate) fn store_at<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: u32, at: &WideRow) {
     if C::COUNT {
         count_sectors(ctx, i, pc, m, at);
-    }
-    if m == u32::MAX && i.m & (0x1f7 | STRONG) == 2 | 1 << 5 && at[0] & 3 == 0 && is_sequence(at, 4) {
-        let mut hint = ctx.hints[pc as usize];
-        if let Some((allocation, offset)) = ctx.memory.find(at[0], &mut hint)
-            && offset + 128 <= allocation.bytes
-            && !allocation.constant
-        {
-            ctx.hints[pc as usize] = hint;
-            let first = offset as usize / 4;
-            if let Some(touched) = &mut ctx.touched {
-                touched.mark(hint, allocation.words.len(), How::Write, first, 32);
-            }
-            let row = &w.r[usize::from(i.b)];
-            if C::CHECK {
-                let access = Access { pc, thread: 32 * w.index, size: 4, how: strength(i.m) };
-                check_row_write(ctx, allocation, first, access, row);
-            }
-            if let Some(words) = allocation.words.get(first..first + 32) {
-                for (value, word) in row.iter().zip(words) {
-                    word.store(*value, Relaxed);
-                }
-            }
-            define_row(allocation, offset as usize);
-            return;
-        }
     }
     store_lanes::<C>(ctx, w, i, pc, m, at);
 }
 
 /// Marks 128 bytes as defined.
 #[inline(always)]
-fn define_row(allocation: &Allocation, offset: usize) {
+pub(super) fn define_row(allocation: &Allocation, offset: usize) {
     if offset.is_multiple_of(32) {
         allocation.define_range(offset, 128);
     } else {
@@ -397,7 +298,7 @@ pub(crate) fn check_write(ctx: &mut Context, allocation: &Allocation, offset: us
 }
 
 #[inline(always)]
-fn check_row_read<const N: usize>(ctx: &mut Context, allocation: &Allocation, first: usize, access: Access) {
+pub(super) fn check_row_read<const N: usize>(ctx: &mut Context, allocation: &Allocation, first: usize, access: Access) {
     let offset = 4 * first;
     let defined = offset.is_multiple_of(32) && allocation.range_defined(offset, 4 * N);
     if access.how != Strength::Weak || !defined || !ctx.shadow.global_row_read::<N>(allocation, first, access.thread) {
@@ -414,7 +315,7 @@ fn slow_row_read(ctx: &mut Context, allocation: &Allocation, first: usize, count
 }
 
 #[inline(always)]
-fn check_row_write(ctx: &mut Context, allocation: &Allocation, first: usize, access: Access, row: &Row) {
+pub(super) fn check_row_write(ctx: &mut Context, allocation: &Allocation, first: usize, access: Access, row: &Row) {
     if access.how != Strength::Weak || !ctx.shadow.global_row_write(allocation, first, access.thread) {
         for lane in 0..32 {
             let access = Access { thread: access.thread + lane, ..access };

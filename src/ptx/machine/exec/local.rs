@@ -5,6 +5,7 @@ use crate::ptx::decode::flow::Place;
 use crate::ptx::decode::memory::{FRAME, SHORT_REGS, SIGNED, WIDE_BASE, WIDE_REGS};
 use crate::ptx::decode::op::Inst;
 use crate::ptx::machine::context::{Config, Context};
+use crate::ptx::machine::file::Half;
 use crate::ptx::machine::findings::Kind;
 use crate::ptx::machine::regs::*;
 use crate::ptx::machine::undefined::give;
@@ -246,6 +247,7 @@ pub(super) fn store<C: Config>(ctx: &mut Context, w: &mut Warp, g: &Group, i: &I
 }
 
 /// Bytes of the parameter block; beyond its end zero.
+#[inline(always)]
 pub(crate) fn read_param(ctx: &Context, offset: u64, size: u32) -> u64 {
     let at = offset as usize;
     if size == 8
@@ -265,7 +267,28 @@ pub(crate) fn read_param(ctx: &Context, offset: u64, size: u32) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
+#[inline(always)]
 pub(crate) fn load_param(ctx: &mut Context, w: &mut Warp, i: &Inst, m: u32) {
+    // One word or two for all lanes, at a place that the instruction names.
+    if i.m & (1 << 3 | 15 << 5 | WIDE_BASE) == 1 << 5 | WIDE_BASE
+        && i.m & 7 >= 2
+        && w.q.halves(i.a) == [Half::Broadcast; 2]
+        && w.q[usize::from(i.a)][0] == w.q[usize::from(i.a)][16]
+    {
+        let at = w.q[usize::from(i.a)][0].wrapping_add(i64::from(i.off) as u64);
+        let value = read_param(ctx, at, 1 << (i.m & 7));
+        if i.m & WIDE_REGS != 0 {
+            put(&mut w.q[usize::from(i.d)], &[value; 32], m);
+        } else {
+            put(&mut w.r[usize::from(i.d)], &[value as u32; 32], m);
+        }
+        return;
+    }
+    load_params(ctx, w, i, m);
+}
+
+#[inline(never)]
+fn load_params(ctx: &mut Context, w: &mut Warp, i: &Inst, m: u32) {
     let element = Element::of(i);
     let at = addresses(w, i.a, i.m & WIDE_BASE != 0, i.off);
     let list = registers(ctx, i, false, element.count);

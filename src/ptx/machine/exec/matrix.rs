@@ -28,31 +28,31 @@ pub(super) fn run<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group, i: 
     let m = g.mask;
     match op.kind {
         MatrixKind::Mma(mma) if op.wide => {
-            let (a, b, c) = (gather_wide(ctx, w, op.a), gather_wide(ctx, w, op.b), gather_wide(ctx, w, op.c));
+            let (a, b, c) = (gather_wide(ctx, w, op.a, m), gather_wide(ctx, w, op.b, m), gather_wide(ctx, w, op.c, m));
             let mut d = vec![[0; 32]; usize::from(op.d.count)];
             mma.execute_f64(&a, &b, &c, &mut d);
             scatter_wide(ctx, w, op.d, &d, m);
         }
         MatrixKind::Mma(mma) => {
-            let (a, b, c) = (gather(ctx, w, op.a), gather(ctx, w, op.b), gather(ctx, w, op.c));
+            let (a, b, c) = (gather(ctx, w, op.a, m), gather(ctx, w, op.b, m), gather(ctx, w, op.c, m));
             let mut d = vec![[0; 32]; usize::from(op.d.count)];
             mma.execute(&a, &b, &c, &mut d);
             scatter(ctx, w, op.d, &d, m);
         }
         MatrixKind::Wmma(wmma) if op.wide => {
-            let (a, b, c) = (gather_wide(ctx, w, op.a), gather_wide(ctx, w, op.b), gather_wide(ctx, w, op.c));
+            let (a, b, c) = (gather_wide(ctx, w, op.a, m), gather_wide(ctx, w, op.b, m), gather_wide(ctx, w, op.c, m));
             let mut d = vec![[0; 32]; usize::from(op.d.count)];
             wmma.execute_f64(&a, &b, &c, &mut d);
             scatter_wide(ctx, w, op.d, &d, m);
         }
         MatrixKind::Wmma(wmma) => {
-            let (a, b, c) = (gather(ctx, w, op.a), gather(ctx, w, op.b), gather(ctx, w, op.c));
+            let (a, b, c) = (gather(ctx, w, op.a, m), gather(ctx, w, op.b, m), gather(ctx, w, op.c, m));
             let mut d = vec![[0; 32]; usize::from(op.d.count)];
             wmma.execute(&a, &b, &c, &mut d);
             scatter(ctx, w, op.d, &d, m);
         }
         MatrixKind::Transpose => {
-            let row = transfer::transpose(&w.r[usize::from(i.a)]);
+            let row = transfer::transpose(&present(&w.r[usize::from(i.a)], m));
             put(&mut w.r[usize::from(i.d)], &row, m);
         }
         MatrixKind::Tiles { count, transposed } => {
@@ -77,12 +77,19 @@ fn registers<'a>(ctx: &Context<'a>, list: List) -> &'a [u16] {
     ctx.program.lists.get(list.at as usize..list.at as usize + usize::from(list.count)).unwrap_or(&[])
 }
 
-fn gather(ctx: &Context, w: &Warp, list: List) -> Vec<Row> {
-    registers(ctx, list).iter().map(|r| w.r[usize::from(*r)]).collect()
+/// Lanes that are not there give zero: what their registers hold may be of an earlier block.
+fn present<T: Copy + Default>(row: &[T; 32], m: u32) -> [T; 32] {
+    let mut out = [T::default(); 32];
+    put(&mut out, row, m);
+    out
 }
 
-fn gather_wide(ctx: &Context, w: &Warp, list: List) -> Vec<WideRow> {
-    registers(ctx, list).iter().map(|r| w.q[usize::from(*r)]).collect()
+fn gather(ctx: &Context, w: &Warp, list: List, m: u32) -> Vec<Row> {
+    registers(ctx, list).iter().map(|r| present(&w.r[usize::from(*r)], m)).collect()
+}
+
+fn gather_wide(ctx: &Context, w: &Warp, list: List, m: u32) -> Vec<WideRow> {
+    registers(ctx, list).iter().map(|r| present(&w.q[usize::from(*r)], m)).collect()
 }
 
 fn scatter(ctx: &Context, w: &mut Warp, list: List, rows: &[Row], m: u32) {

@@ -12,6 +12,7 @@ pub(crate) mod matrix;
 pub(crate) mod mbarrier;
 pub(crate) mod note;
 pub(crate) mod print;
+mod rows;
 pub(crate) mod scalar;
 pub(crate) mod shared;
 pub(crate) mod warp_ops;

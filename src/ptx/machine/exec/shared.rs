@@ -30,15 +30,18 @@ pub(crate) fn narrow(address: u64) -> u32 {
 
 #[inline(always)]
 pub(crate) fn load<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: u32) {
+    if m == u32::MAX && super::rows::load_shared::<C>(ctx, w, i, pc) {
+        return;
+    }
     let at = offsets(w, i);
     load_at::<C>(ctx, w, i, pc, m, &at);
 }
 
 /// The form of `Inst::m` of a weak 4-byte access: element size, one element, 32-bit registers.
-const WORD_BITS: u32 = 0x1f7 | STRONG;
-const WORD: u32 = 2 | 1 << 5;
+pub(super) const WORD_BITS: u32 = 0x1f7 | STRONG;
+pub(super) const WORD: u32 = 2 | 1 << 5;
 
-#[inline(always)]
+#[inline(never)]
 pub(crate) fn load_at<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: u32, at: &Row) {
     // A 4-byte word for each lane of a full warp, all inside and aligned: no check for each lane.
     if m == u32::MAX && i.m & WORD_BITS == WORD && at[0] & 3 == 0 {
@@ -144,7 +147,7 @@ fn slow_lanes(ctx: &mut Context, at: &Row, lanes: std::ops::Range<usize>, warp: 
 }
 
 #[inline(always)]
-fn count(ctx: &mut Context, pc: u32, wavefronts: u64) {
+pub(super) fn count(ctx: &mut Context, pc: u32, wavefronts: u64) {
     if let Some(site) = ctx.sites.get_mut(pc as usize) {
         site.requests += 1;
         site.wavefronts += wavefronts;
@@ -242,11 +245,14 @@ fn load_lanes<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: 
 
 #[inline(always)]
 pub(crate) fn store<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: u32) {
+    if m == u32::MAX && super::rows::store_shared::<C>(ctx, w, i, pc) {
+        return;
+    }
     let at = offsets(w, i);
     store_at::<C>(ctx, w, i, pc, m, &at);
 }
 
-#[inline(always)]
+#[inline(never)]
 pub(crate) fn store_at<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: u32, at: &Row) {
     if m == u32::MAX && i.m & WORD_BITS == WORD && at[0] & 3 == 0 && is_sequence32(at, 4) {
         let first = at[0] as usize / 4;
@@ -346,7 +352,7 @@ fn trouble(ctx: &mut Context, offset: u32, access: Access, kind: Kind, what: &st
 }
 
 #[inline(always)]
-fn check_row_write(ctx: &mut Context, first: usize, warp: u32, pc: u32, row: &Row) {
+pub(super) fn check_row_write(ctx: &mut Context, first: usize, warp: u32, pc: u32, row: &Row) {
     if !ctx.shadow.shared_row_write(first, 32 * warp) {
         slow_row(ctx, first, warp, pc, row);
     }

@@ -247,10 +247,13 @@ fn shuffle<C: Config>(ctx: &mut Context, w: &mut Warp, parts: &[Part], active: u
             }
         };
         let from = if fits { from & 31 } else { lane };
+        let absent = (active & need) >> from & 1 == 0;
+        dead |= u32::from(absent) << lane;
+        // Undefined; the own value depends on nothing that ran before.
+        let from = if absent { lane } else { from };
         out[lane as usize] = a[from as usize];
         from_lane[lane as usize] = from as u8;
         valid |= u32::from(fits) << lane;
-        dead |= u32::from((active & need) >> from & 1 == 0) << lane;
     }
     for part in parts {
         let (i, mask) = (&part.i, part.mask);

@@ -244,6 +244,17 @@ impl Shadow {
         let readers = Allocation::tags(&a.readers, a.words.len());
         let Some(row) = readers.get(first..first + N) else { return false };
         let mine = self.tag(thread);
+        let mut greatest = 0;
+        for reader in row {
+            greatest = greatest.max(reader.load(Relaxed));
+        }
+        // Nobody read them in this launch.
+        if greatest < low {
+            for (lane, reader) in row.iter().enumerate() {
+                reader.store(mine + lane as u32, Relaxed);
+            }
+            return true;
+        }
         for (lane, reader) in row.iter().enumerate() {
             reader.store(self.reader(reader.load(Relaxed), mine + lane as u32), Relaxed);
         }
@@ -263,10 +274,11 @@ impl Shadow {
         let ordered = |tag: u32| tag < low || (tag >= own && tag < base);
         let writers = Allocation::tags(&a.writers, a.words.len());
         let Some(row) = writers.get(first..first + 32) else { return false };
-        let mut fine = true;
+        let mut greatest = 0;
         for tag in row {
-            fine &= ordered(tag.load(Relaxed));
+            greatest = greatest.max(tag.load(Relaxed));
         }
+        let mut fine = greatest < low || row.iter().all(|tag| ordered(tag.load(Relaxed)));
         if let Some(readers) = a.readers.get().and_then(|r| r.get(first..first + 32)) {
             for tag in readers {
                 fine &= ordered(tag.load(Relaxed));

@@ -175,14 +175,57 @@ impl Shadow {
         let (Some(firsts), Some(lasts)) = (firsts.first_chunk_mut::<N>(), lasts.first_chunk_mut::<N>()) else {
             return false;
         };
+        let (mut first, mut last) = (*firsts, *lasts);
         for lane in 0..N {
             let tag = mine + lane as u32;
-            let stale = firsts[lane] < high;
-            let other = (firsts[lane] ^ tag) & THREAD != 0;
-            let first = if other { firsts[lane] } else { firsts[lane] & !STRONG_READ };
-            firsts[lane] = if stale { tag } else { first };
-            lasts[lane] = if stale || other { tag } else { lasts[lane] };
+            let stale = first[lane] < high;
+            let same = (first[lane] ^ tag) & THREAD == 0;
+            last[lane] = if stale | !same { tag } else { last[lane] };
+            // The same thread reads again, weakly now.
+            let kept = first[lane] & if same { !STRONG_READ } else { u32::MAX };
+            first[lane] = if stale { tag } else { kept };
         }
+        (*firsts, *lasts) = (first, last);
+        true
+    }
+
+    /// Threads `thread ..+ 16` and the next 16 read the same 16 words. False: look at each.
+    #[inline(always)]
+    pub fn shared_row_twice(&mut self, first: usize, thread: u32) -> bool {
+        if self.exhausted || !self.block.in_flight.is_empty() {
+            return false;
+        }
+        let (low, high) = (self.block.first << SHIFT, self.block.base << SHIFT);
+        let range = first..first + 16;
+        let mine = self.current << SHIFT | thread;
+        let BlockState { writers, first_readers, last_readers, .. } = &mut self.block;
+        let (Some(writers), Some(firsts), Some(lasts)) =
+            (writers.get(range.clone()), first_readers.get_mut(range.clone()), last_readers.get_mut(range))
+        else {
+            return false;
+        };
+        let (Some(writers), Some(firsts), Some(lasts)) =
+            (writers.first_chunk::<16>(), firsts.first_chunk_mut::<16>(), lasts.first_chunk_mut::<16>())
+        else {
+            return false;
+        };
+        let mut fine = true;
+        for tag in writers {
+            fine &= tag.wrapping_sub(low) < high - low;
+        }
+        if !fine {
+            return false;
+        }
+        let (mut first, mut last) = (*firsts, *lasts);
+        for lane in 0..16 {
+            let (one, two) = (mine + lane as u32, mine + 16 + lane as u32);
+            let stale = first[lane] < high;
+            let same = (first[lane] ^ one) & THREAD == 0 || (first[lane] ^ two) & THREAD == 0;
+            let kept = first[lane] & if same { !STRONG_READ } else { u32::MAX };
+            first[lane] = if stale { one } else { kept };
+            last[lane] = if (first[lane] ^ two) & THREAD == 0 { one } else { two };
+        }
+        (*firsts, *lasts) = (first, last);
         true
     }
 
