@@ -77,9 +77,21 @@ fn parameters_are_matched_by_name_and_type() {
         // The names say that it is wrong, whatever the places are.
         ("const float* z, const float* x, float* y, int n", "y[i] = 2.0f * z[i] - x[i]", "", 3, &["K0650"]),
         // Other names in the same places.
-        ("const float* p, const float* q, float* r, int n", "r[i] = 2.0f * p[i] - q[i]", "", 0, &["by position: `p` for `x`"]),
+        (
+            "const float* p, const float* q, float* r, int n",
+            "r[i] = 2.0f * p[i] - q[i]",
+            "",
+            0,
+            &["by position: `p` for `x`"],
+        ),
         // Other names, one of them in another place: two are possible.
-        ("float* y, const float* p, const float* q, int n", "y[i] = 2.0f * p[i] - q[i]", "", 2, &["K0654", "--match p="]),
+        (
+            "float* y, const float* p, const float* q, int n",
+            "y[i] = 2.0f * p[i] - q[i]",
+            "",
+            2,
+            &["K0654", "--match p="],
+        ),
         (
             "float* y, const float* p, const float* q, int n",
             "y[i] = 2.0f * p[i] - q[i]",
@@ -114,7 +126,13 @@ fn kernels_are_matched_by_their_qualified_names() {
         pair(LINE, &two(&good, &wrong), "--candidate-kernel v1::line", 0, &["v1::line"]),
         pair(LINE, &two(&good, &wrong), "--candidate-kernel ::line", 3, &["K0650"]),
         // Two namespaces, and none of them the original's.
-        pair(LINE, &(two(&good, "") + &inside(&wrong).replace("v1", "v2")), "", 2, &["v1::line", "v2::line", "--candidate-kernel"]),
+        pair(
+            LINE,
+            &(two(&good, "") + &inside(&wrong).replace("v1", "v2")),
+            "",
+            2,
+            &["v1::line", "v2::line", "--candidate-kernel"],
+        ),
         pair(&inside(LINE), &two(&good, &wrong), "", 0, &["v1::line"]),
     ]);
 }
@@ -193,7 +211,13 @@ fn variables_that_host_code_fills_are_asked_for_and_filled_on_both_sides() {
         pair(&said, &candidate("weights[i & 3]"), "", 0, &["equal bits"]),
         pair(&device(TABLE), &candidate("weights[i % 4]"), "", 6, &["K0664"]),
         pair(&device(&said), &device(&candidate("weights[3 - i % 4]")), "", 3, &["K0650"]),
-        pair(&said.replace("symbol = \"weights\"", "symbol = \"weight\""), &candidate("weights[i & 3]"), "", 2, &["K0610"]),
+        pair(
+            &said.replace("symbol = \"weights\"", "symbol = \"weight\""),
+            &candidate("weights[i & 3]"),
+            "",
+            2,
+            &["K0610"],
+        ),
         // A file that says what it holds asks nothing.
         pair(
             &TABLE.replace("[4];", "[4] = { 1.0f, 2.0f, 3.0f, 4.0f };"),
@@ -203,7 +227,16 @@ fn variables_that_host_code_fills_are_asked_for_and_filled_on_both_sides() {
             &["equal bits"],
         ),
         // The candidate has a table of its own, which nobody fills.
-        pair(LINE, &format!("__constant__ float two;\n{}", line("const float* x, const float* z, float* y, int n", "y[i] = two * x[i] - z[i]")), "", 6, &["b.cu: host code fills `two`"]),
+        pair(
+            LINE,
+            &format!(
+                "__constant__ float two;\n{}",
+                line("const float* x, const float* z, float* y, int n", "y[i] = two * x[i] - z[i]")
+            ),
+            "",
+            6,
+            &["b.cu: host code fills `two`"],
+        ),
     ]);
 }
 
@@ -226,7 +259,8 @@ fn a_kernel_that_asks_which_compiler_reads_it_must_be_the_same_for_both() {
 
 #[test]
 fn what_cannot_be_compared_is_said_in_one_sentence() {
-    let folder = Folder::new(&[("a.cu", LINE), ("empty.cu", ""), ("host.cu", "int main() { return 0; }\n"), ("d/x.cu", LINE)]);
+    let folder =
+        Folder::new(&[("a.cu", LINE), ("empty.cu", ""), ("host.cu", "int main() { return 0; }\n"), ("d/x.cu", LINE)]);
     let cases = [
         ("verify a.cu d", 2, "this is a folder"),
         ("verify d a.cu", 2, "this is a folder"),
@@ -276,7 +310,8 @@ __global__ void energy(const float* in, float* out, int rows, int cols) {
 fn references_of_the_contract_are_run() {
     let with = |which: &str| ROWS.replace("WHICH", which);
     let plain: String = ROWS.lines().filter(|l| !l.starts_with("// kopt")).collect::<Vec<_>>().join("\n");
-    let both_wrong = |text: &str| text.replace("if (threadIdx.x == 0) out", "s += 0.5f;\n    if (threadIdx.x == 0) out");
+    let both_wrong =
+        |text: &str| text.replace("if (threadIdx.x == 0) out", "s += 0.5f;\n    if (threadIdx.x == 0) out");
     let host = with("{ host = \"energy_on_host\" }");
     let kernel = with("{ kernel = \"slow\" }");
     let command = with("{ command = [\"python3\", \"ref.py\"] }");
@@ -326,7 +361,10 @@ fn apply_runs_what_it_wrote_where_a_contract_is_there() {
             cli_common::TRANSPOSE.split("void run").next().expect("a kernel")
         )
     };
-    let lone = transpose("").replace("// kopt: launch", "// launch").replace("// kopt: dims", "// dims").replace("// kopt: args", "// args");
+    let lone = transpose("")
+        .replace("// kopt: launch", "// launch")
+        .replace("// kopt: dims", "// dims")
+        .replace("// kopt: args", "// args");
     let cases = [
         (transpose(""), "", 0, "emulator: equal bits on"),
         (transpose(""), "--verify emulator", 0, "emulator: equal bits on"),
@@ -338,7 +376,9 @@ fn apply_runs_what_it_wrote_where_a_contract_is_there() {
     ];
     for (text, flags, code, says) in cases {
         let folder = Folder::new(&[("t.cu", &text)]);
-        let Some(run) = kopt(&folder, &format!("apply --skill pad_shared t.cu --write --allow-dirty {flags}")) else { return };
+        let Some(run) = kopt(&folder, &format!("apply --skill pad_shared t.cu --write --allow-dirty {flags}")) else {
+            return;
+        };
         run.expect(code).says(says);
         let lock = folder.get("kopt.lock");
         assert_eq!(lock.contains("emulator: equal bits"), says.contains("equal bits"), "{lock}");

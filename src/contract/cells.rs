@@ -92,8 +92,7 @@ pub fn cells(plan: &Plan, sampling: &Sampling) -> Cells {
     let distributions = distributions(plan);
     let Some(first) = sizes.first() else { return found };
     let large = sizes::largest(plan, sampling, &values, first, &mut found.left_out);
-    let cell =
-        |s: &Sizes, d: Distribution, seed: u64, poison: u8| Cell { poison, ..Cell::new(s.clone(), d, seed) };
+    let cell = |s: &Sizes, d: Distribution, seed: u64, poison: u8| Cell { poison, ..Cell::new(s.clone(), d, seed) };
     let seed = |n: u64| sampling.seed.wrapping_mul(1000).wrapping_add(n);
     if sampling.thorough {
         for s in &sizes {

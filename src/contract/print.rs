@@ -37,7 +37,11 @@ pub fn print(contract: &Contract) -> String {
 impl Plan {
     /// Whether anything is printed before its first table.
     fn has_own_keys(&self) -> bool {
-        !self.notes.0.is_empty() || !self.require.is_empty() || self.noalias || !self.alias.is_empty() || self.reference != Reference::Original
+        !self.notes.0.is_empty()
+            || !self.require.is_empty()
+            || self.noalias
+            || !self.alias.is_empty()
+            || self.reference != Reference::Original
     }
 }
 

@@ -133,7 +133,8 @@ pub(super) fn comment_block_above(text: &str, at: usize) -> Vec<(usize, &str)> {
         let trimmed = line.trim();
         let comment = inside || trimmed.starts_with("//") || trimmed.starts_with("/*") || trimmed.ends_with("*/");
         let begins = ["template", "extern", "static", "inline", "__global__", "__launch_bounds__", "[[", "#"];
-        let between = trimmed.is_empty() || begins.iter().any(|b| trimmed.starts_with(b)) && !trimmed.contains([';', '}']);
+        let between =
+            trimmed.is_empty() || begins.iter().any(|b| trimmed.starts_with(b)) && !trimmed.contains([';', '}']);
         if comment {
             inside = (inside || trimmed.ends_with("*/")) && !trimmed.contains("/*");
             // Code with a comment behind it is code.
@@ -171,7 +172,10 @@ pub(super) fn stray_lines(
                 && !read.contains(&(file, start))
             {
                 let span = Span::new(file, start + at, start + line.trim_end().len());
-                let d = Diagnostic::error(BAD_ASSUMPTION, "this contract line stands above no kernel, and would say nothing");
+                let d = Diagnostic::error(
+                    BAD_ASSUMPTION,
+                    "this contract line stands above no kernel, and would say nothing",
+                );
                 found.push(d.at(span, "not read").next("move it right above the kernel that it speaks of"));
             }
             start += line.len();

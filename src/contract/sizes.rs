@@ -82,7 +82,8 @@ impl Rows<'_> {
     fn pairs(&mut self, values: &Values, left_out: &mut Vec<String>) {
         let mut open = missing(values, &self.found);
         let all = open.len();
-        let mix = |n: usize| (self.sampling.seed ^ 0xA5A5).wrapping_add(n as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 7;
+        let mix =
+            |n: usize| (self.sampling.seed ^ 0xA5A5).wrapping_add(n as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 7;
         let mut order: Vec<Pair> = open.iter().copied().collect();
         let mut keyed: Vec<(u64, Pair)> = order.drain(..).enumerate().map(|(n, p)| (mix(n) % 1_000_003, p)).collect();
         keyed.sort_unstable();
@@ -212,8 +213,7 @@ fn down(d: &Dim, v: i64) -> i64 {
 
 /// Whether the sizes are possible at all; the reason where not.
 fn fits(plan: &Plan, sampling: &Sampling, dims: &Sizes) -> Result<(), String> {
-    let concrete =
-        plan.concrete(&Cell::new(dims.clone(), Distribution::Normal, 0)).map_err(|e| e.to_string())?;
+    let concrete = plan.concrete(&Cell::new(dims.clone(), Distribution::Normal, 0)).map_err(|e| e.to_string())?;
     match sampling.max_bytes {
         Some(most) if concrete.bytes() > most => {
             Err(format!("{} bytes of buffers are more than {most}", concrete.bytes()))
@@ -233,9 +233,8 @@ fn cost(plan: &Plan, sampling: &Sampling, dims: &Sizes) -> f64 {
     let Some(work) = sampling.work else { return 0.0 };
     let of = |dims: &Sizes| -> Option<[f64; 3]> {
         let c = plan.concrete(&Cell::new(dims.clone(), Distribution::Normal, 0)).ok()?;
-        let threads = c.launches().map(|l| {
-            l.grid.iter().map(|n| f64::from(*n)).product::<f64>() * l.threads_per_block() as f64
-        });
+        let threads =
+            c.launches().map(|l| l.grid.iter().map(|n| f64::from(*n)).product::<f64>() * l.threads_per_block() as f64);
         let volume = dims.values().map(|v| (*v).max(1) as f64).product();
         Some([threads.sum::<f64>().max(1.0), c.bytes().max(1) as f64, volume])
     };

@@ -3,8 +3,9 @@
 
 use super::bound::Bound;
 use super::cell::{CellRun, how, limits_of_candidate, shapes};
-use super::execute::{Machine, Ran, Stopped, starts};
+use super::execute::{Ran, Stopped, starts};
 use super::judge::judge;
+use super::machine::Machine;
 use super::pair::Settings;
 use super::refine::{Refined, refine};
 use super::side::Side;
@@ -50,7 +51,8 @@ fn runs(
     rounds: u8,
     settings: &Settings,
 ) -> Result<Vec<CellRun>, String> {
-    let cell = |round: u8| Cell { seed: first.cell.seed.wrapping_add(100 * u64::from(round)), round, ..first.cell.clone() };
+    let cell =
+        |round: u8| Cell { seed: first.cell.seed.wrapping_add(100 * u64::from(round)), round, ..first.cell.clone() };
     let plan = |side: &Side, round: u8| side.plan.concrete(&cell(round)).map_err(|e| e.to_string());
     let (ours, theirs) = (plan(original, 0)?, plan(candidate, 0)?);
     let usual = how(settings, settings.steps);
@@ -69,7 +71,12 @@ fn runs(
             break;
         }
         if round > 0 {
-            found.push(CellRun { cell: cell(round), shapes: shapes(original, &cell(round)), original: x, candidate: y });
+            found.push(CellRun {
+                cell: cell(round),
+                shapes: shapes(original, &cell(round)),
+                original: x,
+                candidate: y,
+            });
         }
     }
     Ok(found)

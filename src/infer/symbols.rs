@@ -52,9 +52,11 @@ fn names_under(f: &Function, e: ExprId) -> BTreeSet<String> {
 
 /// The argument that stands for a variable which host code fills; `None` where the files do not declare it.
 pub(super) fn argument(program: &Program, sources: &Sources, name: &str) -> Option<Arg> {
-    let (unit, g) = program.units.iter().flat_map(|u| u.globals.iter().map(move |g| (u, g))).find(|(_, g)| {
-        (g.name == name || g.qualified == name) && (g.is_constant_memory || g.is_device)
-    })?;
+    let (unit, g) = program
+        .units
+        .iter()
+        .flat_map(|u| u.globals.iter().map(move |g| (u, g)))
+        .find(|(_, g)| (g.name == name || g.qualified == name) && (g.is_constant_memory || g.is_device))?;
     let mut arg = Arg { symbol: Some(g.qualified.clone()), ..Arg::new(&g.name, Role::In) };
     arg.dtype = super::cuda::element(g.ty.innermost()).filter(|(_, lanes)| *lanes == 1).map(|(s, _)| s);
     if arg.dtype.is_none() {

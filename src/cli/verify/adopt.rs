@@ -145,21 +145,21 @@ fn under_kernels(
     launched.dedup();
     let single = launched.len() == 1;
     let program = &loaded.program;
-    let of = |l: &contract::Launch| -> Result<(String, Option<(Signature, Signature)>), Unclear> {
+    let of = |l: &contract::Launch| -> Result<matching::Stand, Unclear> {
         let original = original_kernel(theirs, &l.kernel, l.args.len());
         let whole = original.map_or(l.kernel.clone(), |r| theirs.program.function(r).qualified.clone());
         let by_name = || {
-            named(program, own, &whole, Some(l.args.len()))
-                .or_else(|why| named(program, own, super::build::simple(&l.kernel), Some(l.args.len())).map_err(|_| why))
+            named(program, own, &whole, Some(l.args.len())).or_else(|why| {
+                named(program, own, super::build::simple(&l.kernel), Some(l.args.len())).map_err(|_| why)
+            })
         };
         let found = match (chosen.filter(|_| single), own) {
             (Some(r), _) => r,
             (None, [one]) if single => *one,
             _ => by_name()?,
         };
-        let signatures = original.map(|o| {
-            (Signature::of(theirs.program.function(o)), Signature::of(program.function(found)))
-        });
+        let signatures =
+            original.map(|o| (Signature::of(theirs.program.function(o)), Signature::of(program.function(found))));
         Ok((matching::short_name(program, found), signatures))
     };
     matching::under_kernels(theirs.plan, &of, given).map_err(which)

@@ -11,9 +11,9 @@ use kopt::compile::{
 use kopt::contract::Plan;
 use kopt::diag::{Code, Diagnostic};
 use kopt::gate::{KernelKey, Side, arithmetic};
+use kopt::ir::Program;
 use kopt::ir::query::base_name;
 use kopt::project::{Resolver, find_root, read_limited};
-use kopt::ir::Program;
 use kopt::ptx::{Program as Decoded, PtxError, parse};
 use kopt::source::{FileId, SourceFile, Sources};
 

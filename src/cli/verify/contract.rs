@@ -106,7 +106,8 @@ pub fn choose(contract: &Contract, kernel: Option<&str>) -> Result<(Plan, Option
         return Err(unclear(format!("`{k}` can be any of {}", names.join(", ")), &contract.plans));
     }
     // The name of a plan says which of several is meant.
-    if let Some(named) = contract.plans.iter().find(|p| p.name == k && (of_kernel.is_empty() || of_kernel.contains(p))) {
+    if let Some(named) = contract.plans.iter().find(|p| p.name == k && (of_kernel.is_empty() || of_kernel.contains(p)))
+    {
         return Ok((named.clone(), None));
     }
     let best = of_kernel.iter().copied().min_by_key(|p| p.open().len());
@@ -184,4 +185,3 @@ pub fn against_files(loaded: &Loaded, plan: &Plan) -> Result<Vec<Diagnostic>, Fa
     }
     Ok(rest.into_iter().filter(|d| !matches!(d.code.0, 613 | 614)).collect())
 }
-

@@ -220,9 +220,15 @@ impl Opened {
             d = Some(declared.into_iter().fold(so_far, |d, g| d.at(g.span, "what does it hold?")));
         }
         let Some(mut d) = d else { return Ok(()) };
-        d.message = format!("{}: host code fills {}, and the contract does not say with what", self.path.display(), names.join(", "));
+        d.message = format!(
+            "{}: host code fills {}, and the contract does not say with what",
+            self.path.display(),
+            names.join(", ")
+        );
         let first = names.first().map(|n| n.trim_matches('`').to_owned()).unwrap_or_default();
-        let next = format!("add `[args.{first}]` with `role = \"in\"`, dtype, shape and `symbol = \"{first}\"` to the contract");
+        let next = format!(
+            "add `[args.{first}]` with `role = \"in\"`, dtype, shape and `symbol = \"{first}\"` to the contract"
+        );
         Err(Failure::in_files(Exit::Inconclusive, vec![d.next(next)], self.sources().clone()))
     }
 

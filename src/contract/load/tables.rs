@@ -269,7 +269,8 @@ impl Reader {
             }
             if plan.noalias {
                 let span = self.span(group);
-                let d = Diagnostic::error(CONTRADICTION, "`noalias` says that no buffers overlap").at(span, "these may");
+                let d =
+                    Diagnostic::error(CONTRADICTION, "`noalias` says that no buffers overlap").at(span, "these may");
                 self.problem(d.next("remove one of the two"));
             }
             plan.alias.push(names.into_iter().map(|(n, _)| n).collect());
