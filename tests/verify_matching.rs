@@ -310,7 +310,8 @@ __global__ void energy(const float* in, float* out, int rows, int cols) {
 fn references_of_the_contract_are_run() {
     let with = |which: &str| ROWS.replace("WHICH", which);
     let plain: String = ROWS.lines().filter(|l| !l.starts_with("// kopt")).collect::<Vec<_>>().join("\n");
-    let both_wrong = |text: &str| text.replace("if (threadIdx.x == 0) out", "s += 0.5f;\n    if (threadIdx.x == 0) out");
+    let both_wrong =
+        |text: &str| text.replace("if (threadIdx.x == 0) out", "s += 0.5f;\n    if (threadIdx.x == 0) out");
     let host = with("{ host = \"energy_on_host\" }");
     let kernel = with("{ kernel = \"slow\" }");
     let command = with("{ command = [\"python3\", \"ref.py\"] }");
@@ -360,7 +361,10 @@ fn apply_runs_what_it_wrote_where_a_contract_is_there() {
             cli_common::TRANSPOSE.split("void run").next().expect("a kernel")
         )
     };
-    let lone = transpose("").replace("// kopt: launch", "// launch").replace("// kopt: dims", "// dims").replace("// kopt: args", "// args");
+    let lone = transpose("")
+        .replace("// kopt: launch", "// launch")
+        .replace("// kopt: dims", "// dims")
+        .replace("// kopt: args", "// args");
     let cases = [
         (transpose(""), "", 0, "emulator: equal bits on"),
         (transpose(""), "--verify emulator", 0, "emulator: equal bits on"),
@@ -372,7 +376,9 @@ fn apply_runs_what_it_wrote_where_a_contract_is_there() {
     ];
     for (text, flags, code, says) in cases {
         let folder = Folder::new(&[("t.cu", &text)]);
-        let Some(run) = kopt(&folder, &format!("apply --skill pad_shared t.cu --write --allow-dirty {flags}")) else { return };
+        let Some(run) = kopt(&folder, &format!("apply --skill pad_shared t.cu --write --allow-dirty {flags}")) else {
+            return;
+        };
         run.expect(code).says(says);
         let lock = folder.get("kopt.lock");
         assert_eq!(lock.contains("emulator: equal bits"), says.contains("equal bits"), "{lock}");

@@ -89,7 +89,7 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
         false => vec![],
     };
     show(&session, args, &outcome, &files, &compile, printer)?;
-    show_emulated(&emulated, args.verify, gate.is_some(), &outcome, printer)?;
+    emulate::show(&emulated, args.verify, gate.is_some(), &outcome, printer)?;
     let failed = !compiles || emulated.iter().any(|e| e.failed);
     let mut exit = exit(args, &session, &outcome, &files, printer)?;
     if exit == Exit::Done && args.verify == Verify::Emulator && emulated.iter().any(|e| !e.ran) {
@@ -110,40 +110,6 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
     }
     printer.json(&document(&session, &outcome, &files, &compile, &emulated, &target, exit))?;
     Ok(exit)
-}
-
-/// What the emulator said, with the faults that it saw.
-fn show_emulated(
-    emulated: &[Emulated],
-    verify: Verify,
-    compiler: bool,
-    outcome: &Outcome,
-    printer: &mut Printer,
-) -> Result<(), Failure> {
-    if outcome.changes.is_empty() {
-        return Ok(());
-    }
-    for e in emulated {
-        let whose = if emulated.len() > 1 { format!(" {}", e.file) } else { String::new() };
-        printer.line(format!("emulator:{whose} {}", e.line()))?;
-        for problem in &e.problems {
-            printer.diagnostic(&e.sources, problem)?;
-        }
-    }
-    if emulated.is_empty() {
-        let why = match verify {
-            Verify::None | Verify::Compile => format!("--verify {}", if verify == Verify::None { "none" } else { "compile" }),
-            _ if compiler => "it does not compile".to_owned(),
-            _ => "no CUDA compiler".to_owned(),
-        };
-        printer.line(format!("emulator: not run ({why})"))?;
-    }
-    printer.line(if emulated.iter().any(|e| e.ran) {
-        "not checked: speed on a GPU, and results beyond those cells"
-    } else {
-        "not checked: results and speed on a GPU"
-    })?;
-    Ok(())
 }
 
 /// Runs the engine on what the user asked for.
@@ -205,7 +171,10 @@ pub fn compiler(verify: Verify, session: &Session) -> Result<(Option<Gate>, Stri
             Ok((Some(gate), text))
         }
         None if matches!(verify, Verify::Compile | Verify::Emulator) => {
-            let d = Diagnostic::error(Code(546), "`--verify compile` and `emulator` need a CUDA compiler, and there is none");
+            let d = Diagnostic::error(
+                Code(546),
+                "`--verify compile` and `emulator` need a CUDA compiler, and there is none",
+            );
             Err(Failure::new(Exit::TierMissing, d.next("kopt toolchain install")))
         }
         None => Ok((None, "not run (no CUDA compiler; `kopt toolchain install` brings one)".into())),

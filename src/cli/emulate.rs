@@ -11,8 +11,10 @@ use kopt::skill::engine::run::{Change, Outcome};
 use kopt::source::{SourceFile, Sources};
 use serde_json::{Value, json};
 
+use super::apply::Verify;
 use super::exit::{Exit, Failure};
 use super::output::FileResult;
+use super::printer::Printer;
 use super::session::Session;
 use super::verify::{Choice, Opened, Revision};
 
@@ -78,16 +80,18 @@ fn of_file(
     (before, after): (&SourceFile, &SourceFile),
     changes: &[&Change],
 ) -> Result<Emulated, Failure> {
-    let revision = |source: &SourceFile| Opened::of_revision(&Revision {
-        path,
-        name: &source.name,
-        text: &source.text,
-        include: &session.include,
-        define: &session.define,
-        nvcc_flags: &session.config.nvcc_flags,
-        arch: session.arch.as_deref(),
-        contract: session.config.contract.as_deref(),
-    });
+    let revision = |source: &SourceFile| {
+        Opened::of_revision(&Revision {
+            path,
+            name: &source.name,
+            text: &source.text,
+            include: &session.include,
+            define: &session.define,
+            nvcc_flags: &session.config.nvcc_flags,
+            arch: session.arch.as_deref(),
+            contract: session.config.contract.as_deref(),
+        })
+    };
     let mut original = revision(before);
     let contract = original.contract()?;
     let (plans, open) = wanted(&contract, changes);
@@ -133,5 +137,41 @@ fn pair(original: &Opened, candidate: &mut Opened, plan: &Plan, found: &mut Emul
         found.problems.extend(faults.map(|(cell, f)| report::fault(candidate.sources(), cell, f)));
         found.sources = candidate.sources().clone();
     }
+    Ok(())
+}
+
+/// What the emulator said, with the faults that it saw.
+pub fn show(
+    emulated: &[Emulated],
+    verify: Verify,
+    compiler: bool,
+    outcome: &Outcome,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
+    if outcome.changes.is_empty() {
+        return Ok(());
+    }
+    for e in emulated {
+        let whose = if emulated.len() > 1 { format!(" {}", e.file) } else { String::new() };
+        printer.line(format!("emulator:{whose} {}", e.line()))?;
+        for problem in &e.problems {
+            printer.diagnostic(&e.sources, problem)?;
+        }
+    }
+    if emulated.is_empty() {
+        let why = match verify {
+            Verify::None | Verify::Compile => {
+                format!("--verify {}", if verify == Verify::None { "none" } else { "compile" })
+            }
+            _ if compiler => "it does not compile".to_owned(),
+            _ => "no CUDA compiler".to_owned(),
+        };
+        printer.line(format!("emulator: not run ({why})"))?;
+    }
+    printer.line(if emulated.iter().any(|e| e.ran) {
+        "not checked: speed on a GPU, and results beyond those cells"
+    } else {
+        "not checked: results and speed on a GPU"
+    })?;
     Ok(())
 }

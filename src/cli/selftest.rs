@@ -144,7 +144,9 @@ fn of_case(case: &'static Case, args: &Selftest) -> Result<Said, Failure> {
     };
     let as_expected = match case.expected {
         // What says nothing of such a candidate refuses it, too.
-        Expected::Refused(list) => matches!(verdict.as_str(), "failed" | "error") && codes.iter().any(|c| list.contains(c)),
+        Expected::Refused(list) => {
+            matches!(verdict.as_str(), "failed" | "error") && codes.iter().any(|c| list.contains(c))
+        }
         Expected::Passed(word) => verdict == word,
     };
     Ok(Said { case, verdict, codes, first, as_expected })

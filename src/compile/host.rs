@@ -56,7 +56,9 @@ pub fn host_slice(name: &str, text: &str, function: &str, headers: &dyn HeaderSo
         let group = entry.group.is_some_and(|g| kept.contains(&g));
         let piece = match &entry.event {
             Event::Item(item) if kept.contains(&i) => program.text(i, item.start, item.end),
-            Event::Open { start, end, .. } | Event::If { start, end } if kept.contains(&i) => program.text(i, *start, *end),
+            Event::Open { start, end, .. } | Event::If { start, end } if kept.contains(&i) => {
+                program.text(i, *start, *end)
+            }
             Event::Else { start, end } if group => program.text(i, *start, *end),
             Event::Close { .. } if group => "}",
             Event::Endif { .. } if group => "#endif",
@@ -85,7 +87,12 @@ fn reached(program: &Program, root: usize) -> BTreeSet<usize> {
     }
     let mut kept = BTreeSet::new();
     let mut work = vec![root];
-    work.extend(program.items().filter(|(_, it)| it.kind == ItemKind::UsingNamespace && it.names.contains("std")).map(|(i, _)| i));
+    work.extend(
+        program
+            .items()
+            .filter(|(_, it)| it.kind == ItemKind::UsingNamespace && it.names.contains("std"))
+            .map(|(i, _)| i),
+    );
     while let Some(i) = work.pop() {
         let Some(item) = program.item(i) else { continue };
         let no_use = matches!(item.kind, ItemKind::Include { .. } | ItemKind::Instantiation | ItemKind::MacroCall);
@@ -145,7 +152,8 @@ impl HostProgram {
     /// A fault, a limit, or the machine.
     pub fn run(&self, buffers: &[Vec<u8>], numbers: &[String], folder: &Path) -> Result<Vec<Vec<u8>>, String> {
         let place = |n: usize| folder.join(format!("{n}.bin"));
-        let words = [folder.to_string_lossy().into_owned()].into_iter().chain(numbers.iter().cloned()).collect::<Vec<_>>();
+        let words =
+            [folder.to_string_lossy().into_owned()].into_iter().chain(numbers.iter().cloned()).collect::<Vec<_>>();
         exchange(&self.binary, &[], &words, buffers, &place)
     }
 }
@@ -177,7 +185,11 @@ pub fn exchange(
     }
     let read = |(n, before): (usize, &Vec<u8>)| {
         let bytes = std::fs::read(place(n)).map_err(|e| e.to_string())?;
-        if bytes.len() == before.len() { Ok(bytes) } else { Err(format!("it left {} bytes of {}", bytes.len(), before.len())) }
+        if bytes.len() == before.len() {
+            Ok(bytes)
+        } else {
+            Err(format!("it left {} bytes of {}", bytes.len(), before.len()))
+        }
     };
     buffers.iter().enumerate().map(read).collect()
 }
@@ -185,7 +197,8 @@ pub fn exchange(
 /// `$CXX`, or the first of the usual names that is there.
 fn compiler() -> Option<PathBuf> {
     let given = std::env::var_os("CXX").filter(|v| !v.is_empty()).map(PathBuf::from);
-    let folders: Vec<PathBuf> = std::env::var_os("PATH").map(|p| std::env::split_paths(&p).collect()).unwrap_or_default();
+    let folders: Vec<PathBuf> =
+        std::env::var_os("PATH").map(|p| std::env::split_paths(&p).collect()).unwrap_or_default();
     let find = |name: &Path| {
         if name.components().count() > 1 {
             return name.is_file().then(|| name.to_owned());
@@ -221,7 +234,10 @@ int main(int, char** words) {\n";
             Given::Buffer(n) => {
                 if !arguments.contains(&format!("kopt_pointer{{b{n}.data()}}")) {
                     let _ = writeln!(out, "    std::vector<char> b{n} = kopt_read(words[1], {n});");
-                    let _ = writeln!(after, "    std::ofstream(kopt_path(words[1], {n}), std::ios::binary).write(b{n}.data(), b{n}.size());");
+                    let _ = writeln!(
+                        after,
+                        "    std::ofstream(kopt_path(words[1], {n}), std::ios::binary).write(b{n}.data(), b{n}.size());"
+                    );
                 }
                 arguments.push(format!("kopt_pointer{{b{n}.data()}}"));
             }
@@ -278,13 +294,15 @@ void reference(const float* x, float* y, int n, float a) {
         let folder = std::env::temp_dir().join(format!("kopt-host-test-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let slice = host_slice("k.cu", FILE, "reference", &NoHeaders).unwrap();
-        let given = [Given::Buffer(0), Given::Buffer(1), Given::Number { is_float: false }, Given::Number { is_float: true }];
+        let given =
+            [Given::Buffer(0), Given::Buffer(1), Given::Number { is_float: false }, Given::Number { is_float: true }];
         let bytes = |v: &[f32]| v.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
         let buffers = [bytes(&[1.0, 2.0, 3.0]), vec![0xff; 12]];
         let program = HostProgram::compile(&slice, "cpu::reference", &given, &folder).unwrap();
         let found = program.run(&buffers, &["3".into(), "0.5".into()], &folder).unwrap();
         assert_eq!(found, [bytes(&[1.0, 2.0, 3.0]), bytes(&[1.0, 2.0, 3.0])]);
-        let wrong = HostProgram::compile(&slice.replace("helper(x[i])", "absent(x[i])"), "cpu::reference", &given, &folder);
+        let wrong =
+            HostProgram::compile(&slice.replace("helper(x[i])", "absent(x[i])"), "cpu::reference", &given, &folder);
         assert!(matches!(wrong, Err(HostError::Rejected(why)) if why.contains("absent")));
         let endless = slice.replace("y[i] = a", "for (;;) y[i] += a").replace("y[i] += a * helper(x[i])", "abort()");
         let program = HostProgram::compile(&endless, "cpu::reference", &given, &folder).unwrap();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::args::{Arg, Bound, Init, Role, Value};
+use super::args::{Arg, Bound, Init, Role};
 use super::cells::Cell;
 use super::error::{ContractError, Field};
 use super::expr::Expr;
@@ -11,6 +11,7 @@ use super::generate::{Contents, Distribution, Legal};
 use super::plan::{Argument, BufferRef, Launch, Plan, Step};
 use super::proposed::OpenKind;
 use super::small_float::{BF16, F16};
+use super::vary::{Number, overlap, scalar_value, shared};
 use crate::ir::Scalar;
 use crate::source::Span;
 
@@ -146,31 +147,11 @@ impl Plan {
         let mut buffers =
             self.args.iter().filter(|a| a.is_buffer()).map(|a| maker.buffer(a)).collect::<Result<Vec<_>, _>>()?;
         if cell.overlap {
-            self.overlap(&mut buffers);
+            overlap(self, &mut buffers);
         }
         let buffers = buffers;
         let steps = self.steps.iter().enumerate().map(|(i, s)| maker.step(i, s, &buffers)).collect::<Result<_, _>>()?;
         Ok(ConcretePlan { buffers, steps })
-    }
-
-    /// Makes one buffer of each group that may overlap: the largest, with the contents of one that is read. The others
-    /// stay as memory that nobody is given; [`Maker::place`] leads to the one.
-    fn overlap(&self, buffers: &mut [ConcreteBuffer]) {
-        for group in &self.alias {
-            let Some(one) = shared(group, buffers) else { continue };
-            let members = || buffers.iter().filter(|b| group.contains(&b.name));
-            let written = members().any(|b| b.role.is_output());
-            let contents = members().find(|b| matches!(b.start, Start::Contents(_))).map(|b| b.start.clone());
-            for (n, b) in buffers.iter_mut().enumerate().filter(|(_, b)| group.contains(&b.name)) {
-                match n == one {
-                    true => {
-                        b.role = if written { Role::InOut } else { b.role };
-                        b.start = contents.clone().unwrap_or(b.start.clone());
-                    }
-                    false => b.role = Role::Temp,
-                }
-            }
-        }
     }
 
     /// Dims and integer scalars by name, after the guarantees of the contract were checked.
@@ -199,47 +180,7 @@ impl Plan {
     }
 }
 
-/// The value of a scalar in one cell.
-enum Number {
-    Int(i64),
-    Float(f64),
-}
-
-/// The contract's value; in cells that vary scalars one of those that it calls legal.
-fn scalar_value(a: &Arg, cell: &Cell, values: &BTreeMap<String, i64>) -> Result<Option<Number>, ContractError> {
-    let eval = |e: &Expr, name: &str| {
-        let at = field(a, name);
-        e.eval(&|n| values.get(n).copied()).map_err(|why| ContractError::NoValue { at, why })
-    };
-    let float = a.dtype.is_some_and(|d| d.is_float());
-    if let (Some((lo, hi)), 1..) = (&a.legal, cell.scalars) {
-        let end = |b: &Bound| match b {
-            Bound::Float(v) => Ok(*v),
-            Bound::Int(e) => eval(e, "legal").map(|v| v as f64),
-        };
-        let (lo, hi) = (end(lo)?, end(hi)?);
-        let part = super::generate::unit(cell.seed.wrapping_add(u64::from(cell.scalars)), &a.name);
-        let chosen = match cell.scalars {
-            1 => lo,
-            2 => hi,
-            _ => (lo + (hi - lo) * part).clamp(lo, hi),
-        };
-        return Ok(Some(if float { Number::Float(chosen) } else { Number::Int(chosen.round() as i64) }));
-    }
-    match &a.value {
-        Some(Value::Int(e)) => eval(e, "value").map(|v| Some(Number::Int(v))),
-        Some(Value::Float(v)) => Ok(Some(Number::Float(*v))),
-        None => Ok(None),
-    }
-}
-
-/// The buffer that stands for a group that overlaps: its largest.
-fn shared(group: &[String], buffers: &[ConcreteBuffer]) -> Option<usize> {
-    let members = buffers.iter().enumerate().filter(|(_, b)| group.contains(&b.name));
-    members.max_by_key(|(n, b)| (b.bytes, std::cmp::Reverse(*n))).map(|(n, _)| n)
-}
-
-fn field(a: &Arg, name: &str) -> Field {
+pub(super) fn field(a: &Arg, name: &str) -> Field {
     Field { table: format!("args.{}", a.name), field: name.to_owned(), span: a.span }
 }
 

@@ -27,6 +27,7 @@ mod sizes;
 pub mod small_float;
 pub mod tolerance;
 mod unbound;
+mod vary;
 
 #[cfg(test)]
 mod tests;

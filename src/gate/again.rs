@@ -3,8 +3,9 @@
 
 use super::bound::Bound;
 use super::cell::{CellRun, how, limits_of_candidate, shapes};
-use super::execute::{Machine, Ran, Stopped, starts};
+use super::execute::{Ran, Stopped, starts};
 use super::judge::judge;
+use super::machine::Machine;
 use super::pair::Settings;
 use super::refine::{Refined, refine};
 use super::side::Side;

@@ -55,7 +55,8 @@ pub(super) fn limits_of_candidate(original: &Ran, settings: &Settings, how: &How
 pub fn original_again(side: &Side, cell: &Cell, settings: &Settings, mode: Mode, lowered: bool) -> Result<Ran, String> {
     let plan = side.plan.concrete(cell).map_err(|e| e.to_string())?;
     let order = cell.order;
-    let how = How { mode, lowered_inputs: lowered, checks: false, counters: false, order, ..how(settings, u64::MAX >> 1) };
+    let how =
+        How { mode, lowered_inputs: lowered, checks: false, counters: false, order, ..how(settings, u64::MAX >> 1) };
     let ran = execute(side, &plan, &starts(&plan)?, &how)?;
     match ran.stopped {
         Some(why) => Err(why.to_string()),
@@ -80,7 +81,15 @@ fn refused_launch(
 /// How a cell is run: with all checks and counters.
 pub fn how(settings: &Settings, steps: u64) -> How {
     let limits = Limits { steps, block_steps: steps.saturating_add(1), ..Limits::default() };
-    How { mode: Mode::Exact, checks: true, counters: true, lowered_inputs: false, limits, memory: settings.memory, order: 0 }
+    How {
+        mode: Mode::Exact,
+        checks: true,
+        counters: true,
+        lowered_inputs: false,
+        limits,
+        memory: settings.memory,
+        order: 0,
+    }
 }
 
 pub(super) fn shapes(side: &Side, cell: &Cell) -> Vec<(String, Vec<u64>)> {

@@ -8,9 +8,8 @@ use super::calibrate::{Judged, Probe, Probed, calibrate};
 use super::cell::{self, CellRun};
 use super::execute::{LineCounts, Ran};
 use super::finding::{self, Located};
-use super::compare::compare;
 use super::judge::{judge, poison_dependence};
-use super::oracle::Oracle;
+use super::oracle::{Answer, Oracle, against_reference, asked};
 use super::refine::{Refined, has_modes, is_exact, refine};
 use super::shrink;
 use super::side::Side;
@@ -93,12 +92,7 @@ pub fn verify_pair(original: &Side, candidate: &Side, settings: &Settings) -> Ou
 }
 
 /// The same with outputs from elsewhere as the reference; the original must agree with them, too.
-pub fn verify_against(
-    original: &Side,
-    candidate: &Side,
-    settings: &Settings,
-    oracle: Option<&dyn Oracle>,
-) -> Outcome {
+pub fn verify_against(original: &Side, candidate: &Side, settings: &Settings, oracle: Option<&dyn Oracle>) -> Outcome {
     let (plan, brought_down, first) = shrink::fit(original, settings);
     let dims = plan.dims.clone();
     let original = Side { plan, ..original.clone() };
@@ -117,12 +111,14 @@ pub fn verify_against(
     // A candidate that does not get to its end need not run everywhere.
     let stopped = runs.iter().any(|(_, r)| r.as_ref().is_ok_and(|r| r.candidate.stopped.is_some()));
     if stopped && chosen.cells.len() > FEW {
-        chosen.left_out.push(format!("{} cells, as the candidate did not get to its end in the first", chosen.cells.len() - FEW));
+        chosen
+            .left_out
+            .push(format!("{} cells, as the candidate did not get to its end in the first", chosen.cells.len() - FEW));
         chosen.cells.truncate(FEW);
     }
     let rest: Vec<_> = chosen.cells.get(1..).unwrap_or(&[]).par_iter().map(run).collect();
     runs.extend(rest);
-    let given: Vec<Option<Result<Vec<Vec<u8>>, String>>> =
+    let given: Vec<Option<Answer>> =
         runs.par_iter().map(|(c, r)| oracle.filter(|_| r.is_ok()).map(|o| asked(o, &original, c))).collect();
     let refined = refinements(&original, &runs, &given, settings);
     let mut results = results(&original, &runs, &refined);
@@ -188,7 +184,7 @@ fn at_the_sample(cells: &[Cell]) -> Vec<Cell> {
 fn refinements(
     original: &Side,
     runs: &[(Cell, Result<CellRun, String>)],
-    given: &[Option<Result<Vec<Vec<u8>>, String>>],
+    given: &[Option<Answer>],
     settings: &Settings,
 ) -> Vec<Option<Refined>> {
     let tolerance = |name: &str| original.plan.tolerances.iter().find(|t| t.output == name);
@@ -198,49 +194,12 @@ fn refinements(
     };
     let referred = given.iter().any(Option::is_some);
     let needed = referred || runs.iter().any(|(_, r)| r.as_ref().is_ok_and(differs));
-    let of = |((_, run), given): (&(Cell, Result<CellRun, String>), &Option<Result<Vec<Vec<u8>>, String>>)| {
+    let of = |((_, run), given): (&(Cell, Result<CellRun, String>), &Option<Answer>)| {
         let run = run.as_ref().ok().filter(|r| needed && super::judge::undefined(&r.original).is_empty())?;
         let given = given.as_ref().and_then(|g| g.as_ref().ok()).map(Vec::as_slice);
         Some(refine(original, run, settings, given))
     };
     runs.par_iter().zip(given).map(of).collect()
-}
-
-fn asked(oracle: &dyn Oracle, original: &Side, cell: &Cell) -> Result<Vec<Vec<u8>>, String> {
-    let plan = original.plan.concrete(cell).map_err(|e| e.to_string())?;
-    oracle.outputs(cell, &plan, &super::execute::starts(&plan)?)
-}
-
-/// Cells in which the reference has no answer count for nothing, and so do those in which the original disagrees with it:
-/// the candidate cannot be right by both.
-fn against_reference(
-    runs: &[(Cell, Result<CellRun, String>)],
-    refined: &[Option<Refined>],
-    given: &[Option<Result<Vec<Vec<u8>>, String>>],
-    results: &mut [CellResult],
-) {
-    for (n, result) in results.iter_mut().enumerate() {
-        let (Some((_, Ok(run))), Some(Some(given))) = (runs.get(n), given.get(n)) else { continue };
-        if matches!(result.verdict, CellVerdict::Undefined(_) | CellVerdict::NotRun(_)) {
-            continue;
-        }
-        let list = match given {
-            Ok(list) => list,
-            Err(why) => {
-                result.verdict = CellVerdict::NotRun(format!("the reference: {why}"));
-                continue;
-            }
-        };
-        let bounds = refined.get(n).and_then(Option::as_ref).map(|r| r.bounds.as_slice()).unwrap_or_default();
-        let off = run.original.outputs.iter().zip(list).zip(bounds).find_map(|((o, r), bound)| {
-            let found = compare(o.dtype, r, &o.bytes, bound, &|i| o.is_unwritten(i as u64));
-            let index = found.shown.map_or(0, |m| m.index);
-            (!found.within).then(|| Undefined::OffReference { name: o.name.clone(), index })
-        });
-        if let Some(off) = off {
-            result.verdict = CellVerdict::Undefined(vec![off]);
-        }
-    }
 }
 
 fn results(original: &Side, runs: &[(Cell, Result<CellRun, String>)], refined: &[Option<Refined>]) -> Vec<CellResult> {

@@ -127,6 +127,13 @@ impl Builder<'_, '_> {
             arg.role = Role::InOut;
             arg.init = arg.init.filter(|i| *i != Init::Keep).or(last_init.is_none().then_some(Init::Poison));
         }
+        let last_use = touched.last().map_or(first, |(e, _)| *e);
+        let between = self.host.events.iter().enumerate().skip(first_use).take(last_use.saturating_sub(first_use));
+        let step = |e: &Event| matches!(e, Event::Fill { .. } | Event::Copy { .. });
+        if arg.role == Role::In && between.into_iter().any(|(_, e)| step(e) && e.writes().is_some_and(|w| w.0 == m.id))
+        {
+            arg.role = Role::InOut;
+        }
         if touched.iter().any(|(_, u)| u.opaque) && arg.role != Role::In {
             arg.notes
                 .push("A function out of view is given its address; its role is that of the parameter's type.".into());

@@ -132,8 +132,12 @@ pub fn same_size(a: &Expr, b: &Expr) -> bool {
     if a == b {
         return true;
     }
-    const POINTS: [[i64; 4]; 4] =
-        [[1009, 2003, 3001, 4001], [7919, 104_729, 611, 12_289], [65_537, 40_961, 257, 769], [31_337, 17, 99_991, 8_191]];
+    const POINTS: [[i64; 4]; 4] = [
+        [1009, 2003, 3001, 4001],
+        [7919, 104_729, 611, 12_289],
+        [65_537, 40_961, 257, 769],
+        [31_337, 17, 99_991, 8_191],
+    ];
     let names: Vec<&str> = a.names().into_iter().chain(b.names()).collect();
     let at = |point: &[i64; 4], n: &str| {
         let nth = names.iter().position(|m| *m == n)?;

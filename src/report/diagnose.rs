@@ -83,7 +83,9 @@ pub fn undefined(sources: &Sources, cell: &Cell, what: &Undefined) -> Diagnostic
         Undefined::WritesInput { name, index } => Diagnostic::warning(
             Code(655),
             match index {
-                Some(i) => format!("the original changes `{name}`, which the contract calls an input, first at element {i}"),
+                Some(i) => {
+                    format!("the original changes `{name}`, which the contract calls an input, first at element {i}")
+                }
                 None => format!("the original writes `{name}`, which the contract calls an input, and puts it back"),
             },
         )

@@ -145,7 +145,7 @@ fn under_kernels(
     launched.dedup();
     let single = launched.len() == 1;
     let program = &loaded.program;
-    let of = |l: &contract::Launch| -> Result<(String, Option<(Signature, Signature)>), Unclear> {
+    let of = |l: &contract::Launch| -> Result<matching::Stand, Unclear> {
         let original = original_kernel(theirs, &l.kernel, l.args.len());
         let whole = original.map_or(l.kernel.clone(), |r| theirs.program.function(r).qualified.clone());
         let by_name = || {

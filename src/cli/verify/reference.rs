@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use kopt::compile::host::{self, Given, HostError, HostProgram};
 use kopt::contract::{Argument, Binding, Cell, ConcretePlan, Plan, Reference, Role};
 use kopt::diag::{Code, Diagnostic};
-use kopt::gate::{KernelOracle, Oracle, Settings};
+use kopt::gate::{Answer, KernelOracle, Oracle, Settings};
 use kopt::infer::matching::{self, Given as NoNames, Signature};
 use kopt::ir::{Function, Scalar, Type};
 
@@ -167,8 +167,14 @@ fn sources_of(original: &Opened, plan: &Plan, f: &Function) -> Result<Vec<From>,
             (None, _) => None,
         };
         let Some(x) = x else {
-            let message = format!("what is `{}` of the host function `{}`? No argument or dim has its name", var.name, f.name);
-            return Err(refused(Exit::Usage, original, message, "give its parameters the names of the kernel's, or of args and dims"));
+            let message =
+                format!("what is `{}` of the host function `{}`? No argument or dim has its name", var.name, f.name);
+            return Err(refused(
+                Exit::Usage,
+                original,
+                message,
+                "give its parameters the names of the kernel's, or of args and dims",
+            ));
         };
         out.push(x);
     }
@@ -176,7 +182,7 @@ fn sources_of(original: &Opened, plan: &Plan, f: &Function) -> Result<Vec<From>,
 }
 
 impl Oracle for HostOracle {
-    fn outputs(&self, cell: &Cell, plan: &ConcretePlan, starts: &[Vec<u8>]) -> Result<Vec<Vec<u8>>, String> {
+    fn outputs(&self, cell: &Cell, plan: &ConcretePlan, starts: &[Vec<u8>]) -> Answer {
         let launch = plan.launches().next().ok_or("the plan has no launch")?;
         let mut numbers = vec![];
         for from in &self.from {
@@ -209,7 +215,11 @@ fn text(dtype: Scalar, bytes: &[u8]) -> String {
         return format!("{:?}", kopt::gate::element::value(dtype, bits));
     }
     let shift = 64 - 8 * dtype.bytes();
-    if dtype.is_unsigned() || dtype == Scalar::Bool { bits.to_string() } else { ((bits << shift) as i64 >> shift).to_string() }
+    if dtype.is_unsigned() || dtype == Scalar::Bool {
+        bits.to_string()
+    } else {
+        ((bits << shift) as i64 >> shift).to_string()
+    }
 }
 
 struct CommandOracle {
@@ -232,11 +242,9 @@ fn command(words: &[String], trusted: bool) -> Result<Referee, Failure> {
 }
 
 impl Oracle for CommandOracle {
-    fn outputs(&self, cell: &Cell, plan: &ConcretePlan, starts: &[Vec<u8>]) -> Result<Vec<Vec<u8>>, String> {
+    fn outputs(&self, cell: &Cell, plan: &ConcretePlan, starts: &[Vec<u8>]) -> Answer {
         let folder = self.folder.inner()?;
-        let one = |b: &kopt::contract::ConcreteBuffer| {
-            serde_json::json!({ "name": b.name, "role": b.role.word(), "dtype": b.dtype.name(), "elements": b.elements })
-        };
+        let one = |b: &kopt::contract::ConcreteBuffer| serde_json::json!({ "name": b.name, "role": b.role.word(), "dtype": b.dtype.name(), "elements": b.elements });
         let buffers: Vec<serde_json::Value> = plan.buffers.iter().map(one).collect();
         let about = serde_json::json!({ "dims": cell.dims, "buffers": buffers }).to_string();
         std::fs::write(folder.path.join("cell.json"), about).map_err(|e| e.to_string())?;

@@ -109,7 +109,12 @@ pub const CASES: &[Case] = &[
     refused!("asks_for_its_compiler", "add", [665], "is right under the compiler that the gate uses"),
     refused!("exchanged_parameters", "axpy", [650, 657], "has its parameters exchanged"),
     refused!("forgets_the_scalar", "blend", [650], "right for the scalar of the sample"),
-    refused!("clears_before_it_reads", "blend", [650], "wrong where the output is the input, as the caller may have it"),
+    refused!(
+        "clears_before_it_reads",
+        "blend",
+        [650],
+        "wrong where the output is the input, as the caller may have it"
+    ),
     refused!("wrong_beyond_half", "clip", [650], "right for values that half precision has"),
     refused!("passes_on_no_number", "clip", [650], "gives NaN where the original does not"),
     refused!("takes_taps_backwards", "taps", [650], "reads a table of constants from its end"),
@@ -145,7 +150,12 @@ pub const CASES: &[Case] = &[
     passed!("reads_before_it_writes", "blend", "equal-bits", "in place where the caller may want it"),
     passed!("clips_with_fmax", "clip", "equal-bits", "the maximum as an instruction, NaN included"),
     passed!("taps_in_registers", "taps", "equal-bits", "a table of constants, copied first"),
-    passed!("counts_as_the_original", "tickets", "equal-bits", "a variable that may keep its value, and keeps the same"),
+    passed!(
+        "counts_as_the_original",
+        "tickets",
+        "equal-bits",
+        "a variable that may keep its value, and keeps the same"
+    ),
     passed!("compacts_in_one_warp", "compact", "equal-bits", "in order, whatever the order of blocks is"),
 ];
 

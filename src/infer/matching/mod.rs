@@ -8,7 +8,7 @@ mod plans;
 
 pub use kernels::{kernel, same_name, short_name};
 pub use parameters::{Signature, pair};
-pub use plans::{Adopted, adopt, under_kernels};
+pub use plans::{Adopted, Stand, adopt, under_kernels};
 
 use std::collections::BTreeMap;
 

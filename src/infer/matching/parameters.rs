@@ -192,7 +192,8 @@ mod tests {
 
     #[test]
     fn names_decide_then_types_then_places_that_nothing_moved() {
-        let cases: &[(&str, &str, Result<&[usize], &str>, &str)] = &[
+        type Case = (&'static str, &'static str, Result<&'static [usize], &'static str>, &'static str);
+        let cases: &[Case] = &[
             ("a:cf b:cf y:f n:i", "a:cf b:cf y:f n:i", Ok(&[0, 1, 2, 3]), ""),
             ("a:cf b:cf y:f n:i", "b:cf a:cf y:f n:l", Ok(&[1, 0, 2, 3]), "in another order"),
             ("a:cf b:cf y:f n:i", "y:f a:cf b:cf n:i", Ok(&[2, 0, 1, 3]), "in another order"),

@@ -13,6 +13,9 @@ pub struct Adopted {
     pub notes: Vec<String>,
 }
 
+/// The candidate's kernel for one of the original's, and the parameters of both (the original's first) where they are known.
+pub type Stand = (String, Option<(Signature, Signature)>);
+
 /// Names of the candidate's parameters by kernel, as its plan calls it.
 pub type Parameters<'p> = &'p dyn Fn(&str) -> Vec<String>;
 
@@ -23,7 +26,7 @@ pub type Parameters<'p> = &'p dyn Fn(&str) -> Vec<String>;
 /// As [`pair`].
 pub fn under_kernels(
     original: &Plan,
-    kernel_of: &dyn Fn(&Launch) -> Result<(String, Option<(Signature, Signature)>), Unclear>,
+    kernel_of: &dyn Fn(&Launch) -> Result<Stand, Unclear>,
     given: &Given,
 ) -> Result<Adopted, Unclear> {
     let mut plan = original.clone();
