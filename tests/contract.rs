@@ -313,7 +313,7 @@ fn fills_are_what_they_fill_until_something_covers_them() {
     let (init, steps) = between("cudaMemset(x, 2, n * 4); cudaMemset(x, 3, n * 4);");
     assert_eq!(steps, ["scale<ceil_div(n, 64)>; fill x 3 all; add<ceil_div(n, 64)>"]);
     // What a step writes is no input that stays.
-    assert_eq!(init, "x:inout:keep y:out:poison");
+    assert_eq!(init, "x:inout:keep y:out:zero");
     assert_eq!(between("cudaMemset(x, 2, 16);").1, ["scale<ceil_div(n, 64)>; fill x 2 16; add<ceil_div(n, 64)>"]);
 }
 

@@ -165,7 +165,7 @@ fn judge(case: &Case, running: &Running) -> Result<(String, Vec<u16>, String), F
     let outcome = gate::verify_pair(
         &before.side,
         &after.side,
-        &Settings { seed: running.seed, least_patience: 1 << 15, ..Settings::default() },
+        &Settings { seed: running.seed, least_patience: 1 << 15, pairs: 10, steps: 1 << 19, ..Settings::default() },
     );
     let problems: Vec<Diagnostic> =
         gate::faults(&outcome.cells).into_iter().map(|(c, f)| report::fault(candidate.sources(), c, f)).collect();
