@@ -49,7 +49,9 @@ pub fn build(gate: &CompileGate, units: &[Unit]) -> Result<Vec<Built>, NvrtcErro
         }
         Err(NvrtcError::Rejected { log }) if units.len() == 1 => Ok(vec![Err(log)]),
         // One of them is refused, or kills the compiler: halves find it.
-        Err(NvrtcError::Rejected { .. } | NvrtcError::Crashed { .. } | NvrtcError::TimedOut { .. }) if units.len() > 1 => {
+        Err(NvrtcError::Rejected { .. } | NvrtcError::Crashed { .. } | NvrtcError::TimedOut { .. })
+            if units.len() > 1 =>
+        {
             let (first, second) = units.split_at(units.len() / 2);
             let mut all = build(gate, first)?;
             all.extend(build(gate, second)?);

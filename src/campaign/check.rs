@@ -119,12 +119,7 @@ impl Reference {
         }
         let most = self.ran.steps.saturating_mul(64).max(1 << 15);
         let ran = execute(&side, &concrete, &self.starts, &patience(most))?;
-        let run = CellRun {
-            cell: cell_of(&self.setting),
-            original: self.ran.clone(),
-            candidate: ran,
-            shapes: vec![],
-        };
+        let run = CellRun { cell: cell_of(&self.setting), original: self.ran.clone(), candidate: ran, shapes: vec![] };
         let result = judge(&run, &plan.permissions, &|_, output| {
             let bound = if exact { Bound::exact() } else { approximate(output.dtype, &output.bytes) };
             (bound, None)

@@ -80,7 +80,9 @@ mod tests {
 
     #[test]
     fn a_record_gives_the_same_choices_again() {
-        let ask = |c: &mut Choices| [c.below(7), usize::from(c.chance(1, 3)), c.one_of(&[3, 4]), c.weighted(&[(1, 5), (9, 6)])];
+        let ask = |c: &mut Choices| {
+            [c.below(7), usize::from(c.chance(1, 3)), c.one_of(&[3, 4]), c.weighted(&[(1, 5), (9, 6)])]
+        };
         for seed in 0..50 {
             let mut first = Choices::of_seed(seed);
             let said = ask(&mut first);

@@ -108,7 +108,11 @@ mod tests {
         let unit = Unit::new("p1".into(), text, true);
         assert_eq!(unit.kernels, ["k", "k_vectorized", WHICH]);
         assert_eq!(unit.launched, ["k_vectorized", "k"]);
-        assert!(unit.text.contains("kopt_which(float* x, int n, int* chosen) {\n  if (n % 4 == 0) {\n    *chosen = 0;\n"), "{}", unit.text);
+        assert!(
+            unit.text.contains("kopt_which(float* x, int n, int* chosen) {\n  if (n % 4 == 0) {\n    *chosen = 0;\n"),
+            "{}",
+            unit.text
+        );
         assert!(!unit.text.contains("<<<") && !unit.text.contains("run_k") && unit.text.ends_with("#undef W\n"));
         assert_eq!(unit.includes.len(), 1);
         let plain = Unit::new("p2".into(), "__global__ void k() {\n}\n\nvoid run_k() {\n  k<<<1, 1>>>();\n}\n", true);

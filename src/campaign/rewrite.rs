@@ -122,8 +122,7 @@ impl Skills<'_> {
             even_if_not_paying: true,
             parse: &parse,
         };
-        let outcome = run::apply(&read.program, &read.sources, &request)
-            .map_err(|e| Misbehaviour::NoEnd(e.cycle))?;
+        let outcome = run::apply(&read.program, &read.sources, &request).map_err(|e| Misbehaviour::NoEnd(e.cycle))?;
         Ok(Applied {
             text: outcome.sources.get(FILE).text.to_string(),
             changes: outcome.changes,
@@ -219,10 +218,9 @@ impl Skills<'_> {
                         Rejection::Stop(stop @ (Stop::NoRule | Stop::Flawed { .. })) => {
                             found.taken_back.push(format!("{}: {stop:?}", r.finding.skill));
                         }
-                        other => found.misbehaviour.push(Misbehaviour::Broken {
-                            skill: r.finding.skill.clone(),
-                            why: format!("{other:?}"),
-                        }),
+                        other => found
+                            .misbehaviour
+                            .push(Misbehaviour::Broken { skill: r.finding.skill.clone(), why: format!("{other:?}") }),
                     }
                 }
                 Some(applied)

@@ -48,7 +48,8 @@ fn seeds(text: &str) -> Result<std::ops::Range<u64>, String> {
 }
 
 pub fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
-    let library = Library::built_in().map_err(|e| Failure::in_files(Exit::Usage, e.problems.clone(), e.sources.clone()))?;
+    let library =
+        Library::built_in().map_err(|e| Failure::in_files(Exit::Usage, e.problems.clone(), e.sources.clone()))?;
     let mut list: Vec<Skill> = library.iter().map(|s| s.skill.clone()).collect();
     if let Some(name) = &args.skill {
         list.retain(|s| s.name.node == *name);
@@ -90,7 +91,10 @@ pub fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     }
     let d = Diagnostic::error(Code(669), format!("{} random programs failed", report.failures.len()));
-    Err(Failure::new(Exit::Verification, d.next("each is printed with its seed; do not trust this build, and report it")))
+    Err(Failure::new(
+        Exit::Verification,
+        d.next("each is printed with its seed; do not trust this build, and report it"),
+    ))
 }
 
 fn weaken(list: &mut [Skill], condition: &str) -> Result<(), Failure> {

@@ -70,11 +70,21 @@ impl<'a> Checker<'a> {
             };
             return self.push(d.next(next));
         };
-        let asked: Vec<&str> =
-            self.skill.require.iter().flat_map(|g| &g.conditions).flat_map(|c| c.test.predicates()).map(|(p, _)| p).collect();
+        let asked: Vec<&str> = self
+            .skill
+            .require
+            .iter()
+            .flat_map(|g| &g.conditions)
+            .flat_map(|c| c.test.predicates())
+            .map(|(p, _)| p)
+            .collect();
         let missing: Vec<&str> = argument.predicates.iter().copied().filter(|p| !asked.contains(p)).collect();
         if !missing.is_empty() && self.skill.unread.clauses.is_empty() {
-            let text = format!("the argument `{}` rests on conditions that are not asked for: {}", name.node, missing.join(", "));
+            let text = format!(
+                "the argument `{}` rests on conditions that are not asked for: {}",
+                name.node,
+                missing.join(", ")
+            );
             self.push(
                 Diagnostic::error(Code(135), text)
                     .at(name.span, "named here")

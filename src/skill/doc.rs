@@ -76,7 +76,11 @@ fn skill_section(out: &mut String, skill: &Skill) {
     if let Some(e) = &skill.equivalence {
         let argument = e.argument.as_ref().map(|a| format!(" (`{}`, checked on every rewrite)", a.node));
         let argument = argument.unwrap_or_default();
-        let _ = writeln!(out, "- Why equivalent{argument}: {}", e.text.node.split_whitespace().collect::<Vec<_>>().join(" "));
+        let _ = writeln!(
+            out,
+            "- Why equivalent{argument}: {}",
+            e.text.node.split_whitespace().collect::<Vec<_>>().join(" ")
+        );
     }
     conditions(out, skill);
     carriers(out, skill);

@@ -23,7 +23,21 @@ pub fn applied(k: &mut Kernel, e: &Elem, value: &str) -> String {
 
 /// A call of the math library, or of something that looks like one.
 fn call(k: &mut Kernel, value: &str) -> String {
-    let form = k.c.weighted(&[(6, 0), (3, 1), (3, 2), (3, 3), (2, 4), (1, 5), (1, 6), (1, 7), (1, 8), (1, 9), (1, 10), (1, 11), (1, 12)]);
+    let form = k.c.weighted(&[
+        (6, 0),
+        (3, 1),
+        (3, 2),
+        (3, 3),
+        (2, 4),
+        (1, 5),
+        (1, 6),
+        (1, 7),
+        (1, 8),
+        (1, 9),
+        (1, 10),
+        (1, 11),
+        (1, 12),
+    ]);
     let clamped = format!("fminf(fmaxf({value}, -3.0f), 3.0f)");
     match form {
         1 => format!("logf({value} * {value} + 0.5f)"),

@@ -197,7 +197,13 @@ impl Kernel {
             e.dtype
         );
         let ty = format!("{constant}{}*{restrict}", e.c);
-        self.params.push(Param { ty, name: name.clone(), passed: name.clone(), literal: None, contract: Some(contract) });
+        self.params.push(Param {
+            ty,
+            name: name.clone(),
+            passed: name.clone(),
+            literal: None,
+            contract: Some(contract),
+        });
         name
     }
 
@@ -205,10 +211,8 @@ impl Kernel {
     pub fn overlapping(&mut self, e: &Elem, shape: &str, shift: u32) -> (String, String) {
         self.uses(e);
         let (buffer, from, to) = (self.fresh("z"), self.fresh("p"), self.fresh("q"));
-        let contract = format!(
-            "// kopt: args.{buffer} = {{ role = \"inout\", dtype = \"{}\", shape = [\"{shape}\"] }}",
-            e.dtype
-        );
+        let contract =
+            format!("// kopt: args.{buffer} = {{ role = \"inout\", dtype = \"{}\", shape = [\"{shape}\"] }}", e.dtype);
         self.loose.push(buffer.clone());
         let place = if shift == 0 { buffer.clone() } else { format!("{buffer} + {shift}") };
         let param = |ty: String, name: &str, passed: &str, contract| Param {
@@ -233,7 +237,13 @@ impl Kernel {
             e.dtype
         );
         let ty = format!("{constant}{c}*");
-        self.params.push(Param { ty, name: name.clone(), passed: name.clone(), literal: None, contract: Some(contract) });
+        self.params.push(Param {
+            ty,
+            name: name.clone(),
+            passed: name.clone(),
+            literal: None,
+            contract: Some(contract),
+        });
         name
     }
 
@@ -383,5 +393,7 @@ impl Kernel {
 }
 
 fn indented(line: &str) -> String {
-    line.lines().map(|l| if l.is_empty() || l.starts_with('#') { format!("{l}\n") } else { format!("  {l}\n") }).collect()
+    line.lines()
+        .map(|l| if l.is_empty() || l.starts_with('#') { format!("{l}\n") } else { format!("  {l}\n") })
+        .collect()
 }

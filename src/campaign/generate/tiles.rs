@@ -26,10 +26,19 @@ impl Tile {
         let (rows, columns) = if direct {
             (k.c.one_of(&[y, x, 2 * y]), x)
         } else {
-            k.c.weighted(&[(4, (16, 16)), (3, (32, 32)), (2, (8, 32)), (2, (16, 8)), (1, (12, 20)), (1, (32, 33)), (1, (5, 7))])
+            k.c.weighted(&[
+                (4, (16, 16)),
+                (3, (32, 32)),
+                (2, (8, 32)),
+                (2, (16, 8)),
+                (1, (12, 20)),
+                (1, (32, 33)),
+                (1, (5, 7)),
+            ])
         };
         // As large as shared memory: one more column would not fit.
-        let (e, rows, columns) = if !direct && k.shares_alone && k.c.chance(1, 40) { (FLOAT, 384, 32) } else { (e, rows, columns) };
+        let (e, rows, columns) =
+            if !direct && k.shares_alone && k.c.chance(1, 40) { (FLOAT, 384, 32) } else { (e, rows, columns) };
         let layers = if rows < 100 && k.c.chance(1, 10) { 2 } else { 1 };
         let (row_word, column_word) = (named_constant(k, rows), named_constant(k, columns));
         let column_word = match k.c.below(12) {
@@ -88,7 +97,11 @@ pub fn tile(k: &mut Kernel) {
     if layers {
         k.line(format!("for (int {layer} = 0; {layer} < 2; ++{layer}) {{"));
     }
-    if vectors { rows_as_vectors(k, &tile, &y, &layer) } else { drain(k, &tile, &y, &layer) }
+    if vectors {
+        rows_as_vectors(k, &tile, &y, &layer)
+    } else {
+        drain(k, &tile, &y, &layer)
+    }
     if layers {
         k.line("}");
     }
@@ -210,7 +223,10 @@ fn other_uses(k: &mut Kernel, tile: &Tile) {
         }
         2 => {
             let f = k.fresh("corner_of");
-            k.helper(format!("__device__ {0} {f}(const {0} (*t)[{columns}]) {{ return t[{rows} - 1][{columns} - 1]; }}", e.c));
+            k.helper(format!(
+                "__device__ {0} {f}(const {0} (*t)[{columns}]) {{ return t[{rows} - 1][{columns} - 1]; }}",
+                e.c
+            ));
             k.line(format!("if ({first}) {y}[blockIdx.x] = {f}({name});"));
         }
         _ => {

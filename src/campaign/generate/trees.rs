@@ -25,7 +25,13 @@ pub fn tree(k: &mut Kernel) {
     k.uses(&e);
     let op = match k.c.weighted(&[(6, Op::Add), (2, Op::Max), (1, Op::Min), (1, Op::Xor)]) {
         Op::Xor if e.is_float() => Op::Add,
-        op if e.dtype == "f16" => if op == Op::Xor { Op::Add } else { op },
+        op if e.dtype == "f16" => {
+            if op == Op::Xor {
+                Op::Add
+            } else {
+                op
+            }
+        }
         op => op,
     };
     let threads = k.block[0];
@@ -100,8 +106,21 @@ fn levels(k: &mut Kernel, tree: &Tree) {
     let Tree { e, op, sm, t, barrier_first, threads, size } = tree;
     let (op, barrier_first) = (*op, *barrier_first);
     let s = k.fresh("s");
-    let start = if *size == 16 { "8".to_owned() } else { k.c.weighted(&[(6, "blockDim.x / 2".to_owned()), (2, "blockDim.x >> 1".to_owned()), (3, (threads / 2).to_string())]) };
-    let step = k.c.weighted(&[(6, format!("{s} >>= 1")), (3, format!("{s} /= 2")), (1, format!("{s} = {s} / 2")), (1, format!("{s} /= 3"))]);
+    let start = if *size == 16 {
+        "8".to_owned()
+    } else {
+        k.c.weighted(&[
+            (6, "blockDim.x / 2".to_owned()),
+            (2, "blockDim.x >> 1".to_owned()),
+            (3, (threads / 2).to_string()),
+        ])
+    };
+    let step = k.c.weighted(&[
+        (6, format!("{s} >>= 1")),
+        (3, format!("{s} /= 2")),
+        (1, format!("{s} = {s} / 2")),
+        (1, format!("{s} /= 3")),
+    ]);
     let ends = k.c.weighted(&[(8, "> 0"), (2, "!= 0"), (2, ">= 1"), (1, "> 1"), (1, "> 16")]);
     let ty = k.c.weighted(&[(6, "int"), (3, "unsigned int")]);
     let is_while = k.c.chance(1, 8);

@@ -357,11 +357,8 @@ fn map(k: &mut Kernel, e: &Elem, in_place: bool) {
     };
     let guard = Guarded::open(k);
     let from = Stream::draw(k, e, x, &row, &guard.number, !in_place);
-    let to = if in_place && k.c.chance(2, 3) {
-        from.clone()
-    } else {
-        Stream::draw(k, e, y, &row, &guard.number, false)
-    };
+    let to =
+        if in_place && k.c.chance(2, 3) { from.clone() } else { Stream::draw(k, e, y, &row, &guard.number, false) };
     let count = Count::draw(k, &row.bound);
     open_loop(k, &count);
     let at = index(k, &count, &row.bound);

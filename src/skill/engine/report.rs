@@ -170,10 +170,11 @@ fn stopped(f: &Finding, stop: &Stop) -> Diagnostic {
             at(Diagnostic::new(ALREADY_GUARDED, Severity::Note, "this is the fallback of the same test"))
                 .see(*span, "tested here")
         }
-        Stop::Argument { name, why } => {
-            at(Diagnostic::warning(ARGUMENT, format!("the rewritten text is not covered by the argument `{name}`: {why}")))
-                .next("please report it: the body wrote something that its skill does not say")
-        }
+        Stop::Argument { name, why } => at(Diagnostic::warning(
+            ARGUMENT,
+            format!("the rewritten text is not covered by the argument `{name}`: {why}"),
+        ))
+        .next("please report it: the body wrote something that its skill does not say"),
         Stop::NoGuard(why) => at(Diagnostic::warning(NO_GUARD, format!("the run-time test cannot be written: {why}"))),
         Stop::Edit(error) => at(Diagnostic::warning(EDIT, format!("the edits cannot be applied: {error}"))),
     }

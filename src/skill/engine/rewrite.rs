@@ -140,7 +140,12 @@ impl Written<'_> {
         check_flaws(site, &spans)?;
         check_touches(site, own)?;
         super::argument::check(site, proof, own).map_err(|why| Stop::Argument {
-            name: site.skill.equivalence.as_ref().and_then(|e| e.argument.as_ref()).map_or(String::new(), |a| a.node.clone()),
+            name: site
+                .skill
+                .equivalence
+                .as_ref()
+                .and_then(|e| e.argument.as_ref())
+                .map_or(String::new(), |a| a.node.clone()),
             why,
         })?;
         Ok(spans)

@@ -288,7 +288,8 @@ fn result(skill: &Skill, proof: &Proof) -> SiteResult {
     let mut assumed: Vec<String> = ids.flatten().collect();
     assumed.sort();
     assumed.dedup();
-    let exact = skill.class.node == crate::skill::ast::Class::Preserving && skill.equivalence.as_ref().is_some_and(|e| e.argument.is_some());
+    let exact = skill.class.node == crate::skill::ast::Class::Preserving
+        && skill.equivalence.as_ref().is_some_and(|e| e.argument.is_some());
     match (exact, assumed.is_empty()) {
         (false, _) => SiteResult::Unverified,
         (true, true) => SiteResult::Proved,

@@ -21,7 +21,11 @@ pub fn check(site: &Site, proof: &Proof, edits: &[Edit]) -> Result<(), String> {
         return Err("something other than the loop changes".into());
     }
     let mut w = Words::new(&edit.text);
-    if proof.needs_tail() { with_tail(&mut old, &mut w)? } else { without_tail(&mut old, &mut w)? }
+    if proof.needs_tail() {
+        with_tail(&mut old, &mut w)?
+    } else {
+        without_tail(&mut old, &mut w)?
+    }
     w.end()
 }
 
@@ -96,12 +100,6 @@ impl<'a> Old<'a> {
         })
     }
 
-    fn pragma(&self, w: &mut Words) -> Result<(), String> {
-        let Some(found) = w.directive() else { return Ok(()) };
-        let own = self.k.unroll.as_ref().is_some_and(|(text, _)| super::words::squeezed(text) == super::words::squeezed(found));
-        if own { Ok(()) } else { Err(format!("`{found}` does not stand before the old loop")) }
-    }
-
     fn in_blocks(&self) -> String {
         format!("{} += {}", self.counter, self.lanes)
     }
@@ -109,7 +107,7 @@ impl<'a> Old<'a> {
 
 /// `for (init; condition; i += L) { block }`, where L divides the number of iterations.
 fn without_tail(old: &mut Old, w: &mut Words) -> Result<(), String> {
-    old.pragma(w)?;
+    w.takes_pragma(old.k);
     w.take("for (")?;
     w.take(old.init)?;
     w.take(";")?;
@@ -126,7 +124,7 @@ fn with_tail(old: &mut Old, w: &mut Words) -> Result<(), String> {
     w.take("{")?;
     w.take(old.init)?;
     w.take(";")?;
-    old.pragma(w)?;
+    w.takes_pragma(old.k);
     w.take("for (;")?;
     w.take(old.condition)?;
     w.take("&&")?;
@@ -150,8 +148,8 @@ fn enough_left(old: &Old, w: &mut Words) -> Result<(), String> {
     let f = old.f;
     let bound = old.site.text(f.expr(old.induction.bound).span);
     let i = old.counter;
-    let casts = ["unsigned int", "unsigned long long"]
-        .map(|ty| format!("static_cast<{ty}>({bound}) - static_cast<{ty}>({i})"));
+    let casts =
+        ["unsigned int", "unsigned long long"].map(|ty| format!("static_cast<{ty}>({bound}) - static_cast<{ty}>({i})"));
     let cast = casts.iter().position(|text| w.takes(text));
     match cast {
         Some(narrow) => {
@@ -169,7 +167,8 @@ fn enough_left(old: &Old, w: &mut Words) -> Result<(), String> {
                 }
                 w.take(&plain)?;
             }
-            let counts_from_zero = old.induction.init.is_some_and(|e| matches!(f.kind_of(e), ExprKind::Int(n) if *n >= 0));
+            let counts_from_zero =
+                old.induction.init.is_some_and(|e| matches!(f.kind_of(e), ExprKind::Int(n) if *n >= 0));
             let unsigned = f.var(old.induction.var).ty.scalar().is_some_and(Scalar::is_unsigned);
             if !counts_from_zero && !unsigned {
                 return Err("the difference may overflow".into());
@@ -203,9 +202,9 @@ fn block(old: &mut Old, w: &mut Words) -> Result<(), String> {
         let Vector { place, name, elem, by_letter, .. } = v;
         match vector_name(*elem, old.lanes as u8).filter(|_| *by_letter) {
             Some(ty) => w.take(&format!("*reinterpret_cast<{ty}*>(&{place}) = {name};"))?,
-            None => w.take(&format!(
-                "*reinterpret_cast<uint4*>(&{place}) = *reinterpret_cast<const uint4*>({name});"
-            ))?,
+            None => {
+                w.take(&format!("*reinterpret_cast<uint4*>(&{place}) = *reinterpret_cast<const uint4*>({name});"))?
+            }
         }
     }
     Ok(())

@@ -17,7 +17,8 @@ pub fn check(site: &Site, _proof: &Proof, edits: &[Edit]) -> Result<(), String> 
     }
     longer(&edit.text, site.text(edit.span), binds_tighter_than_plus(f.kind_of(extent)))?;
     let uses = f.exprs.iter().filter(|e| matches!(e.kind, ExprKind::Var(v) if v == tile.var)).count();
-    let full = f.accesses.iter().filter(|a| a.base == tile.var && a.indices.len() == tile.dims.len() && !a.through_cast);
+    let full =
+        f.accesses.iter().filter(|a| a.base == tile.var && a.indices.len() == tile.dims.len() && !a.through_cast);
     if uses != full.count() {
         return Err("the tile has uses that are no full subscripts".into());
     }

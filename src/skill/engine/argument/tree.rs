@@ -106,13 +106,13 @@ fn upper(old: &Old, w: &mut Words) -> Result<(), String> {
                 w.take(text(old.f.stmt(one).span).trim_end_matches(';'))?;
                 w.take(";")?;
             }
-            w.directive();
+            w.takes_pragma(old.k);
             w.take(&format!("for (; {} > {HALF};", old.distance))?;
             w.take(text(old.f.expr(*step).span))?;
             w.take(")")?;
         }
         StmtKind::While { .. } => {
-            w.directive();
+            w.takes_pragma(old.k);
             w.take(&format!("while ({} > {HALF})", old.distance))?;
         }
         _ => return Err("the tree is neither a for nor a while loop".into()),
@@ -157,7 +157,8 @@ fn update(old: &Old, v: &str, o: &str, w: &mut Words) -> Result<(), String> {
         if at < skip {
             continue;
         }
-        let access = old.f.accesses.iter().map(|a| old.f.expr(a.expr).span).find(|s| s.start == at && span.contains(*s));
+        let access =
+            old.f.accesses.iter().map(|a| old.f.expr(a.expr).span).find(|s| s.start == at && span.contains(*s));
         let Some(access) = access else {
             w.take(token.of(text))?;
             continue;

@@ -1,5 +1,6 @@
 //! Reading a text word by word.
 
+use crate::ir::Loop;
 use crate::source::tokens::{Token, TokenKind, scan_code};
 
 /// A text as its words, without comments and white space.
@@ -44,7 +45,8 @@ impl<'t> Words<'t> {
     pub fn take(&mut self, code: &str) -> Result<(), String> {
         for token in scan_code(code) {
             let (wanted, found) = (token.of(code), self.peek());
-            let same = if token.kind == TokenKind::Directive { squeezed(wanted) == squeezed(found) } else { wanted == found };
+            let same =
+                if token.kind == TokenKind::Directive { squeezed(wanted) == squeezed(found) } else { wanted == found };
             if !same {
                 return Err(format!("`{wanted}` is expected, not `{found}`"));
             }
@@ -63,11 +65,9 @@ impl<'t> Words<'t> {
         there
     }
 
-    /// A preprocessor line, if one stands here.
-    pub fn directive(&mut self) -> Option<&'t str> {
-        let token = self.tokens.get(self.at).filter(|t| t.kind == TokenKind::Directive)?;
-        self.at += 1;
-        Some(token.of(self.text))
+    /// The pragma that stood in front of the loop may stand here.
+    pub fn takes_pragma(&mut self, k: &Loop) -> bool {
+        k.unroll.as_ref().is_some_and(|(text, _)| self.takes(text))
     }
 
     pub fn end(&self) -> Result<(), String> {
@@ -76,6 +76,6 @@ impl<'t> Words<'t> {
 }
 
 /// White space of a preprocessor line may change with its indentation.
-pub fn squeezed(text: &str) -> Vec<&str> {
+fn squeezed(text: &str) -> Vec<&str> {
     text.split_whitespace().collect()
 }
