@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use common::case_of;
 use kopt::edit::Editor;
 use kopt::pass::{Broken, Pass};
@@ -18,6 +20,8 @@ struct Spoiled {
     skill: &'static str,
     from: &'static str,
     to: &'static str,
+    /// Whether the body wrote it at all.
+    done: AtomicBool,
 }
 
 impl Pass for Spoiled {
@@ -27,7 +31,9 @@ impl Pass for Spoiled {
         let written = edit.edits()[before..].to_vec();
         edit.truncate(before);
         for e in written {
-            edit.replace(e.span, &e.text.replacen(self.from, self.to, 1));
+            let spoiled = e.text.replacen(self.from, self.to, 1);
+            self.done.fetch_or(spoiled != e.text, Ordering::Relaxed);
+            edit.replace(e.span, &spoiled);
         }
         Ok(())
     }
@@ -48,10 +54,9 @@ const SPOILED: &[(&str, &str, &str)] = &[
     (BLOCKED, "+= 4", "+= 8"),
     (BLOCKED, "+= 8", "+= 4"),
     (BLOCKED, "> 3", "> 2"),
-    (BLOCKED, "> 7", "> 6"),
     (BLOCKED, "= 0", "= 1"),
     (BLOCKED, "i < ", "i <= "),
-    (BLOCKED, "++i", "i += 2"),
+    (BLOCKED, "; ++i)", "; i += 2)"),
     // Another place, another width, a lost store, a lost load.
     (BLOCKED, "&x[", "&x[1 + "),
     (BLOCKED, "float4", "int4"),
@@ -84,30 +89,28 @@ const SPOILED: &[(&str, &str, &str)] = &[
 /// How many examples the spoiled body was run on, and those that it got away with.
 fn spoil(skill: &Skill, from: &'static str, to: &'static str) -> (usize, Vec<String>) {
     let name = kopt::pass::builtin().keys().copied().find(|n| *n == skill.name.node).expect("a native body");
-    let body: &Spoiled = Box::leak(Box::new(Spoiled { skill: name, from, to }));
+    // Bodies live as long as the program.
+    let body: &'static Spoiled = Box::leak(Box::new(Spoiled { skill: name, from, to, done: AtomicBool::new(false) }));
     let mut passes = kopt::pass::builtin();
     passes.insert(name, body);
     let (mut tried, mut passed) = (0, vec![]);
     for example in &skill.examples {
         let case = case_of(&example.before.node, example.contract.as_ref().map(|c| c.node.as_str()));
-        let request = |passes| Request {
-            skills: &[],
+        let request = Request {
+            skills: &[skill],
             assumptions: &case.assumptions,
             platform: Platform::parse("sm_80"),
-            passes,
+            passes: &passes,
             at: vec![],
             files: vec![FileId(0)],
             even_if_not_paying: true,
             parse: &common::parse,
         };
-        let honest = kopt::pass::builtin();
-        let all = [skill];
-        let right = run::apply(&case.program, &case.sources, &Request { skills: &all, ..request(&honest) }).expect("an end");
-        let wrote = right.changes.first().expect("the example is rewritten").edits.iter().any(|e| e.text.contains(from));
-        if !wrote {
+        body.done.store(false, Ordering::Relaxed);
+        let outcome = run::apply(&case.program, &case.sources, &request).expect("an end");
+        if !body.done.load(Ordering::Relaxed) {
             continue;
         }
-        let outcome = run::apply(&case.program, &case.sources, &Request { skills: &all, ..request(&passes) }).expect("an end");
         let refused = |r: &run::RolledBack| matches!(r.reason, Rejection::Stop(Stop::Argument { .. }));
         tried += 1;
         if !outcome.changes.is_empty() || !outcome.rolled_back.iter().all(refused) || outcome.rolled_back.is_empty() {

@@ -63,8 +63,11 @@ fn every_skill_fires_on_random_programs_and_changes_no_result() {
 
 /// Without a condition that is needed something fails, and the shrinker leaves a small program that fails in the same
 /// way. Skill, condition, seeds among which one shows it.
-const NEEDED: &[(&str, &str, u64)] =
-    &[("vectorize_access", "aligned", 0), ("shuffle_reduce", "only_first_read", 0), ("pad_shared", "full_subscripts", 0)];
+const NEEDED: &[(&str, &str, u64)] = &[
+    ("vectorize_access", "aligned", 0),
+    ("shuffle_reduce", "only_first_read", 0),
+    ("pad_shared", "full_subscripts", 0),
+];
 
 #[test]
 fn a_missing_condition_is_seen_and_shrunk() {

@@ -100,16 +100,6 @@ impl<'a> Old<'a> {
         })
     }
 
-    fn pragma(&self, w: &mut Words) -> Result<(), String> {
-        let Some(found) = w.directive() else { return Ok(()) };
-        let own = self
-            .k
-            .unroll
-            .as_ref()
-            .is_some_and(|(text, _)| super::words::squeezed(text) == super::words::squeezed(found));
-        if own { Ok(()) } else { Err(format!("`{found}` does not stand before the old loop")) }
-    }
-
     fn in_blocks(&self) -> String {
         format!("{} += {}", self.counter, self.lanes)
     }
@@ -117,7 +107,7 @@ impl<'a> Old<'a> {
 
 /// `for (init; condition; i += L) { block }`, where L divides the number of iterations.
 fn without_tail(old: &mut Old, w: &mut Words) -> Result<(), String> {
-    old.pragma(w)?;
+    w.takes_pragma(old.k);
     w.take("for (")?;
     w.take(old.init)?;
     w.take(";")?;
@@ -134,7 +124,7 @@ fn with_tail(old: &mut Old, w: &mut Words) -> Result<(), String> {
     w.take("{")?;
     w.take(old.init)?;
     w.take(";")?;
-    old.pragma(w)?;
+    w.takes_pragma(old.k);
     w.take("for (;")?;
     w.take(old.condition)?;
     w.take("&&")?;

@@ -106,13 +106,13 @@ fn upper(old: &Old, w: &mut Words) -> Result<(), String> {
                 w.take(text(old.f.stmt(one).span).trim_end_matches(';'))?;
                 w.take(";")?;
             }
-            w.directive();
+            w.takes_pragma(old.k);
             w.take(&format!("for (; {} > {HALF};", old.distance))?;
             w.take(text(old.f.expr(*step).span))?;
             w.take(")")?;
         }
         StmtKind::While { .. } => {
-            w.directive();
+            w.takes_pragma(old.k);
             w.take(&format!("while ({} > {HALF})", old.distance))?;
         }
         _ => return Err("the tree is neither a for nor a while loop".into()),

@@ -1,5 +1,6 @@
 //! Reading a text word by word.
 
+use crate::ir::Loop;
 use crate::source::tokens::{Token, TokenKind, scan_code};
 
 /// A text as its words, without comments and white space.
@@ -64,11 +65,9 @@ impl<'t> Words<'t> {
         there
     }
 
-    /// A preprocessor line, if one stands here.
-    pub fn directive(&mut self) -> Option<&'t str> {
-        let token = self.tokens.get(self.at).filter(|t| t.kind == TokenKind::Directive)?;
-        self.at += 1;
-        Some(token.of(self.text))
+    /// The pragma that stood in front of the loop may stand here.
+    pub fn takes_pragma(&mut self, k: &Loop) -> bool {
+        k.unroll.as_ref().is_some_and(|(text, _)| self.takes(text))
     }
 
     pub fn end(&self) -> Result<(), String> {
@@ -77,6 +76,6 @@ impl<'t> Words<'t> {
 }
 
 /// White space of a preprocessor line may change with its indentation.
-pub fn squeezed(text: &str) -> Vec<&str> {
+fn squeezed(text: &str) -> Vec<&str> {
     text.split_whitespace().collect()
 }
