@@ -97,46 +97,86 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Says {
     /// The value of the expression; modulo 2^64 only where `modular`.
-    Equals { value: Poly, modular: bool },
+    Equals {
+        value: Poly,
+        modular: bool,
+    },
     Within(Interval),
-    Leaves { modulus: i128, residue: i128 },
+    Leaves {
+        modulus: i128,
+        residue: i128,
+    },
     /// The integer type of the expression.
-    Type { bytes: u32, unsigned: bool },
+    Type {
+        bytes: u32,
+        unsigned: bool,
+    },
     /// What the condition stands for.
     Means(Formula),
     Decided(bool),
     /// Something that is known at the place.
     Known(Stated),
     /// The address is that of `root` plus `offset`.
-    Address { root: VarId, offset: Poly },
-    OffsetWithin { root: VarId, range: Interval },
+    Address {
+        root: VarId,
+        offset: Poly,
+    },
+    OffsetWithin {
+        root: VarId,
+        range: Interval,
+    },
     Width(u32),
     /// Whether the address is a multiple of `bytes`: always, or never. With loops, in their first iterations.
-    Aligned { bytes: i128, always: bool, first: Vec<LoopId> },
+    Aligned {
+        bytes: i128,
+        always: bool,
+        first: Vec<LoopId>,
+    },
     /// The address grows by this from one iteration to the next.
-    Stride { of: LoopId, step: Poly },
+    Stride {
+        of: LoopId,
+        step: Poly,
+    },
     /// The address grows by this from one threadIdx.x to the next.
-    LaneStride { step: Poly },
+    LaneStride {
+        step: Poly,
+    },
     /// Each time that the threads of a block come here, they come together and with equal values.
     Uniform,
     /// All threads of a block come here equally often; a loop runs equally often in all of them.
     Together,
     /// Iterations of the loop: `count`, or `max(count, 0)` where `clamped`.
-    Trip { count: Poly, clamped: bool },
+    Trip {
+        count: Poly,
+        clamped: bool,
+    },
     /// Exactly once in each iteration.
-    Once { of: LoopId },
+    Once {
+        of: LoopId,
+    },
     /// No other access in the loop touches what the access touches in another iteration, if either writes.
-    Movable { of: LoopId },
+    Movable {
+        of: LoopId,
+    },
     /// What is reached through one is not reached through the other, if either writes it.
     Distinct(VarId, VarId),
     /// Nothing writes what is read through it.
     Unwritten(VarId),
     /// Most words that the lanes of a warp want from one bank, over all accesses of the tile.
-    BankDegree { tile: TileId, degree: i128 },
+    BankDegree {
+        tile: TileId,
+        degree: i128,
+    },
     /// Threads of a block along an axis (0 to 2), or in all (3).
-    Threads { axis: usize, range: Interval },
+    Threads {
+        axis: usize,
+        range: Interval,
+    },
     /// Threads along x are a multiple, or never are.
-    ThreadsDivide { by: i128, always: bool },
+    ThreadsDivide {
+        by: i128,
+        always: bool,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -240,13 +240,7 @@ impl Collector<'_> {
         self.say(Probe::Started, Kind::BlockShape, Says::Threads { axis: 3, range }, &why, span);
         for by in [32, 64, 128, 256] {
             if let Some((r, why)) = known.residue(by, &Poly::atom(Atom::BlockDim(Axis::X))) {
-                self.say(
-                    Probe::Started,
-                    Kind::BlockShape,
-                    Says::ThreadsDivide { by, always: r == 0 },
-                    &why,
-                    span,
-                );
+                self.say(Probe::Started, Kind::BlockShape, Says::ThreadsDivide { by, always: r == 0 }, &why, span);
             }
         }
     }

@@ -166,10 +166,9 @@ impl Writer<'_> {
             (Type::Pointer(_), VarKind::Param) | (Type::Array { .. }, _) => {
                 format!(" {NOTE}({n}u, (unsigned long long)(const volatile void*)({}), 8u);", var.name)
             }
-            _ => format!(
-                " {NOTE}({n}u, (unsigned long long)&reinterpret_cast<const volatile char&>({}), 8u);",
-                var.name
-            ),
+            _ => {
+                format!(" {NOTE}({n}u, (unsigned long long)&reinterpret_cast<const volatile char&>({}), 8u);", var.name)
+            }
         };
         self.number(Probe::Symbol(Atom::Address(v)));
         text

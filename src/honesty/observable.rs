@@ -160,6 +160,9 @@ impl Look<'_> {
             ExprKind::Index { base, index } => {
                 self.expr(*base, As::Lvalue);
                 self.expr(*index, As::Value);
+                if matches!(f.kind_of(*index), ExprKind::Builtin(_)) {
+                    self.found.values.insert(*index);
+                }
             }
             ExprKind::Deref(p) => self.expr(*p, As::Value),
             ExprKind::AddressOf(inner) => self.expr(*inner, As::Lvalue),
@@ -219,8 +222,14 @@ impl Look<'_> {
     fn is_number(&self, e: ExprId) -> bool {
         let plain = matches!(
             self.f.kind_of(e),
-            ExprKind::Int(_) | ExprKind::Bool(_) | ExprKind::Builtin(_) | ExprKind::SizeOf(_) | ExprKind::Name(_)
-                | ExprKind::Assign { .. } | ExprKind::Increment { .. } | ExprKind::Float(_)
+            ExprKind::Int(_)
+                | ExprKind::Bool(_)
+                | ExprKind::Builtin(_)
+                | ExprKind::SizeOf(_)
+                | ExprKind::Name(_)
+                | ExprKind::Assign { .. }
+                | ExprKind::Increment { .. }
+                | ExprKind::Float(_)
         );
         !plain && matches!(self.facts.walked.value(e), Some(Value::Int(_) | Value::Truth(_)))
     }

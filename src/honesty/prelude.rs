@@ -23,7 +23,8 @@ const INTEGERS: [(&str, bool); 12] = [
 
 /// Functions that note a value, an address or a pointer and give back what they got. They come first in the text.
 pub fn text() -> String {
-    let mut out = format!("extern \"C\" __device__ void {NOTE}(unsigned id, unsigned long long value, unsigned what);\n");
+    let mut out =
+        format!("extern \"C\" __device__ void {NOTE}(unsigned id, unsigned long long value, unsigned what);\n");
     for (name, signed) in INTEGERS {
         let what = if signed { format!("sizeof(x) | {SIGNED}u") } else { "sizeof(x)".to_owned() };
         let wide = if signed { "(unsigned long long)(long long)x" } else { "(unsigned long long)x" };

@@ -30,7 +30,6 @@ impl Symbols {
         self.places.len()
     }
 
-
     pub fn place(&mut self, atom: &Atom) -> usize {
         let next = self.places.len();
         *self.places.entry(atom.clone()).or_insert(next)
@@ -39,7 +38,6 @@ impl Symbols {
     pub fn find(&self, atom: &Atom) -> Option<usize> {
         self.places.get(atom).copied()
     }
-
 
     pub fn sum(&mut self, poly: &Poly) -> Sum {
         Sum(poly.terms().map(|(m, c)| (c, m.iter().map(|a| self.factor(a)).collect())).collect())

@@ -46,11 +46,7 @@ impl Touched {
     }
 }
 
-fn first(
-    a: &BTreeMap<u64, Piece>,
-    b: &BTreeMap<u64, Piece>,
-    meet: impl Fn(&Piece, &Piece) -> u32,
-) -> Option<u64> {
+fn first(a: &BTreeMap<u64, Piece>, b: &BTreeMap<u64, Piece>, meet: impl Fn(&Piece, &Piece) -> u32) -> Option<u64> {
     a.iter().find_map(|(at, p)| {
         let both = meet(p, b.get(at)?);
         (both != 0).then(|| at * 32 + u64::from(both.trailing_zeros()))
