@@ -127,6 +127,7 @@ fn documents_are_of_their_schemas() {
         ("run scale.ptx", "run"),
         ("run scale_unguarded.ptx --contract scale.contract.toml", "run"),
         ("profile scale.ptx --gpu a100-40gb", "profile"),
+        ("gate honesty t.cu plain.cu", "honesty"),
     ];
     let folder = Folder::new(&[("t.cu", TRANSPOSE), ("plain.cu", PLAIN), ("broken.cu", BROKEN)]);
     for entry in std::fs::read_dir("tests/data/verify").expect("a folder") {

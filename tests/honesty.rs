@@ -5,12 +5,12 @@
 
 mod cli_common;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use cli_common::Folder;
 use kopt::compile::{Cache, CompileGate, CompileRequest, NoHeaders, Target, Toolchain, slice_for};
-use kopt::facts::{Formula, Interval, Poly, Stated, macros_of};
+use kopt::facts::{Interval, Poly, Stated, analyse, macros_of};
 use kopt::gate::selftest::CASES;
 use kopt::honesty::{Book, Claim, Claims, Depth, Kind, Probe, Says, Shape, Study, Tally, Watch, Watches};
 use kopt::ir::{AccessId, BarrierId, ExprId, Function, FunctionRef, LoopId, Program as Files, VarId};
@@ -102,12 +102,13 @@ fn claims_hold_on_the_kernels_of_skills_demo_and_self_test() {
             put(format!("{}_refused_{n}.cu", skill.name.node), &r.before.node);
         }
     }
-    for (n, case) in CASES.iter().enumerate() {
-        put(format!("case_{n}.cu"), case.original);
+    let originals: BTreeSet<&str> = CASES.iter().map(|c| c.original).collect();
+    for (n, text) in originals.into_iter().enumerate() {
+        put(format!("case_{n}.cu"), text);
     }
     let said = honesty(&folder, &files, "--cells 2 --accept-proposed --budget 1");
     assert!(contradictions(&said).is_empty(), "{}", contradictions(&said).join("\n"));
-    assert!(count_kernels(&said) >= 60, "only {} kernels ran", count_kernels(&said));
+    assert!(count_kernels(&said) >= 40, "only {} kernels ran", count_kernels(&said));
 }
 
 const PLANTED: &str = "\
@@ -133,15 +134,47 @@ __global__ void k(float* x, float* y, int* c, int n) {
 }
 ";
 
+/// Threads come to the condition of a loop as often as they run it: together only where none of them leaves early.
+#[test]
+fn the_header_of_a_loop_is_reached_together_only_where_all_run_it_equally_often() {
+    let cases = [
+        ("for (int i = 0; i < x[n]; ++i) s += i;", false),
+        ("for (int i = threadIdx.x; i < n + x[0] * 0; i += 32) s += i;", false),
+        ("for (int i = 0; i < n; ++i) { if (s > x[1]) break; s += i; }", false),
+        ("int i = 0; while (s + x[n] > 3 && i < n) { ++i; s -= i; }", false),
+        ("for (int i = 0; i < n; ++i) s += x[i];", true),
+        ("for (int i = 0; i < n; ++i) { if (s > x[1]) continue; s += i; }", true),
+    ];
+    for (body, together) in cases {
+        let text = format!("__global__ void k(int* x, int n) {{ int s = 0; {body} x[threadIdx.x] = s; }}");
+        let Planted { files, sources, at } = parsed(&text);
+        let macros = macros_of(&files, &sources);
+        let analysis = analyse(&files, &macros, at, &[]).expect("facts");
+        let facts = &analysis.general;
+        let f = facts.function;
+        let bound = f.loops[0].induction.map(|i| i.bound);
+        let header = f.loops[0].header_span;
+        let inside = |e: &ExprId| header.contains(f.expr(*e).span);
+        let bound = bound.or_else(|| f.accesses.iter().map(|a| a.expr).find(inside)).expect("a place in the header");
+        let place = facts.walked.place(bound).expect("a place");
+        assert_eq!(facts.together(&place.divergent).is_ok(), together, "{body}");
+        for (id, state) in &facts.walked.accesses {
+            if inside(&f.accesses[id.0 as usize].expr) {
+                assert!(facts.together(&state.place.divergent).is_err(), "{body}");
+            }
+        }
+    }
+}
+
 struct Planted {
     files: Files,
     sources: Sources,
     at: FunctionRef,
 }
 
-fn planted() -> Planted {
+fn parsed(text: &str) -> Planted {
     let mut sources = Sources::default();
-    let source = SourceFile::new("k.cu", PLANTED);
+    let source = SourceFile::new("k.cu", text);
     let mut table = MacroTable::default();
     table.learn(&source.text);
     let unit = parse_unit(FileId(0), &source, &table);
@@ -212,7 +245,7 @@ fn falsified(says: &Says) -> Option<Says> {
         Says::OffsetWithin { root, range } => Says::OffsetWithin { root, range: moved(range) },
         Says::Width(bytes) => Says::Width(bytes + 4),
         Says::Aligned { bytes, always: false, first } => Says::Aligned { bytes, always: true, first },
-        Says::Aligned { bytes, always: true, first } => Says::Aligned { bytes: 64 * bytes, always: true, first },
+        Says::Aligned { bytes, always: true, first } => Says::Aligned { bytes: (1 << 20) * bytes, always: true, first },
         Says::Stride { of, step } => Says::Stride { of, step: more(&step, 1) },
         Says::LaneStride { step } => Says::LaneStride { step: more(&step, -4) },
         Says::Trip { count, clamped } => Says::Trip { count: more(&count, 1), clamped },
@@ -276,17 +309,15 @@ fn with(claims: &Claims, change: impl Fn(&Claim) -> Option<Says>, more: Vec<Clai
 #[test]
 fn a_claim_that_is_false_is_seen_and_a_true_one_is_not_accused() {
     let Some(toolchain) = compiler() else { return };
-    let Planted { files, sources, at } = planted();
+    let Planted { files, sources, at } = parsed(PLANTED);
     let macros = macros_of(&files, &sources);
     let study = Study::of(&files, &macros, at, &[]).expect("facts");
     let f = study.function();
     let text = study.instrument(PLANTED, Depth::Full).expect("a text");
     let truth = &study.claims[0];
     let span = f.name_span;
-    let planted: Vec<Claim> = lies(f)
-        .into_iter()
-        .map(|(at, kind, says)| Claim { at, kind, says, assumed: vec![], span })
-        .collect();
+    let planted: Vec<Claim> =
+        lies(f).into_iter().map(|(at, kind, says)| Claim { at, kind, says, assumed: vec![], span }).collect();
     let honest = truth.claims.len();
     let false_twins = with(truth, |c| falsified(&c.says), vec![]);
     let books = [truth.clone(), with(truth, |_| None, planted.clone()), false_twins];
@@ -301,12 +332,11 @@ fn a_claim_that_is_false_is_seen_and_a_true_one_is_not_accused() {
         assert!(t.failed > 0, "{claim:?} {t:?}");
     }
     for ((claim, before), after) in truth.claims.iter().zip(&tallies[0]).zip(&tallies[2]) {
-        let own = matches!(&claim.says, Says::Equals { value, .. } if value.as_atom().is_some_and(|a| a.serial().is_some()));
+        let own =
+            matches!(&claim.says, Says::Equals { value, .. } if value.as_atom().is_some_and(|a| a.serial().is_some()));
         let twin = falsified(&claim.says).filter(|says| *says != claim.says && !own);
         assert!(twin.is_none() || before.asserted == 0 || after.failed > 0, "{claim:?} as {twin:?}: {after:?}");
     }
-    // A comparison of pointers that meet, and a barrier that not all threads reach.
     assert!(by_kind.values().filter(|n| **n > 0).count() >= 12, "{by_kind:?}");
     assert!(matches!(&truth.claims.iter().find(|c| c.at == Probe::Barrier(BarrierId(0))), Some(c) if c.is_proved()));
-    let _ = Formula::True;
 }

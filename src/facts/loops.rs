@@ -62,6 +62,11 @@ impl<'a> Walker<'a> {
             }
             _ => {}
         }
+        // Whoever cuts an iteration short comes back to the header; whoever leaves does not.
+        let mut apart = divergent;
+        if let Some((span, _)) = exits.iter().find(|(_, what)| *what != "continue") {
+            split(*span, "some threads may leave the loop here", &mut apart);
+        }
         if let Some((span, what)) = exits.first() {
             let text = if *what == "continue" {
                 "some threads may skip the rest of an iteration here"
@@ -71,7 +76,7 @@ impl<'a> Walker<'a> {
             split(*span, text, &mut divergent);
         }
         self.divergent = divergent;
-        if let (Some((_, c)), Some(d)) = (&first, divergent) {
+        if let (Some((_, c)), Some(d)) = (&first, apart) {
             self.scatter(*c, d);
         }
         if let Some((t, c)) = &first {

@@ -65,7 +65,7 @@ pub struct Book {
     pub(super) by_note: Vec<Vec<usize>>,
     /// By note: the symbol whose value it is.
     pub(super) binds: Vec<Option<usize>>,
-    /// By note: the claim of the value of an expression of signed type, and that type.
+    /// By note: the proved claim of the value of signed arithmetic, and its type.
     pub(super) signed: Vec<Option<(usize, Scalar)>>,
     /// By loop: symbols of one iteration; the note of its turn; claims that are settled at a turn.
     pub(super) born: Vec<Vec<usize>>,
@@ -132,6 +132,13 @@ impl Book {
             claims,
         };
         book.arrange();
+        // A conversion cuts; only arithmetic is undefined where the result does not fit.
+        let is_arithmetic = |p: &Probe| match p {
+            Probe::Value(e) => matches!(f.kind_of(*e), ExprKind::Binary { .. } | ExprKind::Unary { .. }),
+            _ => false,
+        };
+        let signed = book.signed.iter_mut().zip(probes);
+        signed.filter(|(_, p)| !is_arithmetic(p)).for_each(|(s, _)| *s = None);
         book
     }
 
@@ -171,7 +178,10 @@ impl Book {
                 Says::Type { bytes: 8, unsigned: false } => Some(Scalar::I64),
                 _ => None,
             });
-            let exact = |c: &&usize| matches!(self.checks[**c], Check::Equals { modular: false, own: false, .. });
+            let exact = |c: &&usize| {
+                let proved = self.claims.claims[**c].is_proved();
+                proved && matches!(self.checks[**c], Check::Equals { modular: false, own: false, .. })
+            };
             self.signed[note] = claims.iter().find(exact).copied().zip(ty);
         }
         for (l, atoms) in &self.claims.born {

@@ -160,6 +160,9 @@ impl Look<'_> {
             ExprKind::Index { base, index } => {
                 self.expr(*base, As::Lvalue);
                 self.expr(*index, As::Value);
+                if matches!(f.kind_of(*index), ExprKind::Builtin(_)) {
+                    self.found.values.insert(*index);
+                }
             }
             ExprKind::Deref(p) => self.expr(*p, As::Value),
             ExprKind::AddressOf(inner) => self.expr(*inner, As::Lvalue),

@@ -11,6 +11,8 @@
 //! - [`Memory`] holds allocations with guard zones between them, knows which bytes were ever written, and the kernel's
 //!   `__device__` and `__constant__` variables by name.
 //! - [`run`] gives an [`Outcome`]: findings, counters, what was printed, and in which order blocks ran.
+//! - [`run_observed`] also tells an [`Observer`] of every call of [`NOTE`], by which a program speaks of itself; without
+//!   an observer such a call is passed over.
 //!
 //! All of it is pure: no file, clock, environment or output. The same launch gives the same outcome and the same memory
 //! for any number of threads.
