@@ -388,7 +388,18 @@ impl Kernel {
         } else {
             (String::new(), format!("(rows + {}) / {threads}", threads - 1), block)
         };
-        format!("\nvoid run_k({}) {{\n{first}  k<<<{grid}, {block}>>>({});\n}}\n", list.join(", "), given.join(", "))
+        let given = given.join(", ");
+        // No size that is run is as large.
+        let other = if self.c.chance(1, 8) && y == 1 {
+            let width = self.c.one_of(&[2 * x, 256, 64]);
+            format!(
+                "  if (rows > 100000) {{\n    k<<<(rows + {}) / {threads}, {width}>>>({given});\n    return;\n  }}\n",
+                threads - 1
+            )
+        } else {
+            String::new()
+        };
+        format!("\nvoid run_k({}) {{\n{first}{other}  k<<<{grid}, {block}>>>({given});\n}}\n", list.join(", "))
     }
 }
 

@@ -91,6 +91,12 @@ struct Count {
 impl Count {
     fn draw(k: &mut Kernel, bound: &str) -> Count {
         let name = k.fresh("i");
+        if k.c.chance(1, 24) {
+            let step = k.c.one_of(&["--", " -= 2"]);
+            let down = if step == "--" { format!("--{name}") } else { format!("{name}{step}") };
+            let header = format!("for (int {name} = (int)({bound}) - 1; {name} >= 0; {down})");
+            return Count { name, header, by_one: false, before: vec![], last: None };
+        }
         let ty = k.c.weighted(&[(10, "int"), (2, "unsigned int"), (1, "size_t"), (1, "long long")]);
         let start = k.c.weighted(&[(12, "0"), (1, "1"), (1, "4"), (1, "(int)(threadIdx.x % 3)")]);
         let (by_one, step) = k.c.weighted(&[
@@ -240,7 +246,7 @@ impl Guarded {
 /// One walk, in one of its forms.
 pub fn walk(k: &mut Kernel) {
     let e = k.c.weighted(ELEMS);
-    match k.c.weighted(&[(6, 0), (6, 1), (3, 2), (3, 3), (1, 4), (2, 5), (1, 6), (1, 7), (1, 8)]) {
+    match k.c.weighted(&[(6, 0), (6, 1), (3, 2), (3, 3), (1, 4), (2, 5), (1, 6), (1, 7), (1, 8), (1, 9)]) {
         1 => map(k, &e, false),
         2 => map(k, &e, true),
         3 => pair_sum(k, &e),
@@ -249,6 +255,7 @@ pub fn walk(k: &mut Kernel) {
         6 => prefix(k, &e),
         7 => several_passes(k, &e),
         8 => vectors(k),
+        9 => strided(k, &e),
         _ => sum(k, &e),
     }
 }
@@ -296,6 +303,24 @@ fn sum(k: &mut Kernel, e: &Elem) {
     close_loop(k, &count);
     k.line(format!("{y}[{}] = {acc};", guard.number));
     guard.close(k);
+    k.carried = Some(Carried { name: acc, elem: accumulated(e) });
+}
+
+/// The threads of a block share a row: neighbours read neighbours.
+fn strided(k: &mut Kernel, e: &Elem) {
+    let row = Row::draw(k);
+    let blocks = format!("ceil_div(rows, {})", k.threads());
+    let x = k.input(e, &row.shape(&blocks, 0));
+    let y = k.output(&accumulated(e), "rows");
+    let (acc, i) = (k.fresh("acc"), k.fresh("i"));
+    k.line(format!("{} {acc} = {};", e.compute, e.literal(0)));
+    let stream = Stream::draw(k, e, x, &row, "blockIdx.x", true);
+    let (first, step) = k.c.one_of(&[("threadIdx.x", "blockDim.x"), ("threadIdx.x", "32"), ("threadIdx.x / 2", "1")]);
+    k.line(format!("for (int {i} = {first}; {i} < {}; {i} += {step}) {{", row.bound));
+    let value = read(k, e, &stream, &stream.at("blockIdx.x", &i), true);
+    add(k, e, &acc, &value);
+    k.line("}");
+    k.line(format!("if (r < rows) {y}[r] = {acc};"));
     k.carried = Some(Carried { name: acc, elem: accumulated(e) });
 }
 
