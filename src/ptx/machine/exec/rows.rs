@@ -60,7 +60,11 @@ pub(super) fn load_shared<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, 
 fn wavefronts(halves: [Half; 2], at: [u32; 2]) -> u64 {
     let words = [at[0] / 4, at[1] / 4];
     let conflict = match halves {
-        [Half::Row, Half::Row] => words[0] != words[1] && words[1].wrapping_sub(words[0]) % 32 != 16,
+        // Rows less than 16 words apart meet in banks only where they share the word.
+        [Half::Row, Half::Row] => {
+            let apart = words[1].wrapping_sub(words[0]);
+            apart.wrapping_add(15) > 30 && apart % 32 != 16
+        }
         [Half::Row, _] => is_conflict(words[0], words[1]),
         [_, Half::Row] => is_conflict(words[1], words[0]),
         _ => words[0] != words[1] && (words[0] ^ words[1]) % 32 == 0,
