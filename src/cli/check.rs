@@ -66,8 +66,11 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
         ))?;
     }
     if printer.is_json() {
-        let shown: Vec<_> =
-            findings.iter().filter(|f| args.possible || is_shown(f)).map(|f| json::finding(session.sources(), f)).collect();
+        let shown: Vec<_> = findings
+            .iter()
+            .filter(|f| args.possible || is_shown(f))
+            .map(|f| json::finding(session.sources(), f))
+            .collect();
         let problems: Vec<_> = problems(&session).map(|d| json::diagnostic(session.sources(), d)).collect();
         printer.json(&json!({
             "schema": "kopt/check/1",
