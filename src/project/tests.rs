@@ -126,8 +126,16 @@ fn a_file_is_read_once_whatever_way_leads_to_it() {
     assert_eq!(names(&project, root), ["app/a.cu", "lib/k.cuh"]);
     assert!(project.problems.is_empty(), "{:?}", project.problems);
     let mut identities = Identities::default();
-    let ways =
-        ["lib/k.cuh", "app/../lib/k.cuh", "app/link.cuh", "app/linked/k.cuh", "lib/./k.cuh", "gone/k.cuh", "lib/gone.cuh", "app/.."];
+    let ways = [
+        "lib/k.cuh",
+        "app/../lib/k.cuh",
+        "app/link.cuh",
+        "app/linked/k.cuh",
+        "lib/./k.cuh",
+        "gone/k.cuh",
+        "lib/gone.cuh",
+        "app/..",
+    ];
     for way in ways.map(|w| root.join(w)) {
         assert_eq!(identities.of(&way), identity(&way), "{}", way.display());
     }
