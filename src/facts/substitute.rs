@@ -28,11 +28,7 @@ impl Poly {
     }
 
     /// The same for the terms of which `touched` is true; the others stay.
-    fn map_atoms_of(
-        &self,
-        touched: &dyn Fn(&Product) -> bool,
-        map: &dyn Fn(&Atom) -> Option<Poly>,
-    ) -> Option<Poly> {
+    fn map_atoms_of(&self, touched: &dyn Fn(&Product) -> bool, map: &dyn Fn(&Atom) -> Option<Poly>) -> Option<Poly> {
         if !self.terms.iter().any(|(m, _)| touched(m)) {
             return Some(self.clone());
         }

@@ -121,8 +121,8 @@ impl Identities {
     fn of(&mut self, path: &Path) -> PathBuf {
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return identity(path) };
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        // A link stands for another file.
-        if std::fs::symlink_metadata(path).is_ok_and(|m| m.is_symlink()) {
+        // A link stands for another file, and what is not there for itself.
+        if !std::fs::symlink_metadata(path).is_ok_and(|m| !m.is_symlink()) {
             return identity(path);
         }
         if !self.folders.contains_key(folder) {

@@ -106,3 +106,57 @@ fn headers_are_found_by_name_where_one_is_nearest_and_files_know_who_includes_th
     assert_eq!(of("lib/tools.h"), [at("a/k.cu")]);
     assert!(of("a/k.cu").is_empty() && of("b/twice.h").is_empty());
 }
+
+#[cfg(unix)]
+#[test]
+fn a_file_is_read_once_whatever_way_leads_to_it() {
+    let dir = tempfile::tempdir().expect("folder");
+    let root = dir.path();
+    write(root, "lib/k.cuh", b"#pragma once\n__device__ int k() { return 1; }\n");
+    write(
+        root,
+        "app/a.cu",
+        b"#include \"../lib/k.cuh\"\n#include \"link.cuh\"\n#include \"linked/k.cuh\"\n#include <k.cuh>\n",
+    );
+    std::os::unix::fs::symlink("../lib/k.cuh", root.join("app/link.cuh")).expect("link");
+    std::os::unix::fs::symlink("../lib", root.join("app/linked")).expect("link");
+    let options =
+        Options { include_dirs: vec![root.join("lib")], root: Some(root.to_path_buf()), ..Options::default() };
+    let project = load(&[root.join("app/a.cu")], &options);
+    assert_eq!(names(&project, root), ["app/a.cu", "lib/k.cuh"]);
+    assert!(project.problems.is_empty(), "{:?}", project.problems);
+    let mut identities = Identities::default();
+    let ways = [
+        "lib/k.cuh",
+        "app/../lib/k.cuh",
+        "app/link.cuh",
+        "app/linked/k.cuh",
+        "lib/./k.cuh",
+        "gone/k.cuh",
+        "lib/gone.cuh",
+        "app/..",
+    ];
+    for way in ways.map(|w| root.join(w)) {
+        assert_eq!(identities.of(&way), identity(&way), "{}", way.display());
+    }
+}
+
+#[test]
+fn a_name_that_every_file_includes_leads_to_the_nearest() {
+    let dir = tempfile::tempdir().expect("folder");
+    let root = dir.path();
+    for folder in ["a", "b", "include"] {
+        write(root, &format!("{folder}/use.cu"), b"#include \"t.h\"\n#include <t.h>\n#include \"none.h\"\n");
+    }
+    write(root, "a/t.h", b"#define T 1\n");
+    write(root, "include/t.h", b"#define T 2\n");
+    let project = load(&[root.to_path_buf()], &Options { root: Some(root.to_path_buf()), ..Options::default() });
+    let of = |name: &str| {
+        let file = project.files.iter().find(|f| f.path == root.join(name)).expect("the file");
+        file.includes.iter().map(|p| p.strip_prefix(root).unwrap_or(p).display().to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(of("a/use.cu"), ["a/t.h", "include/t.h"]);
+    assert_eq!(of("b/use.cu"), ["include/t.h", "include/t.h"]);
+    assert_eq!(of("include/use.cu"), ["include/t.h", "include/t.h"]);
+    assert_eq!(project.problems.iter().map(|p| p.code).collect::<Vec<_>>(), [Code(11); 3]);
+}

@@ -241,3 +241,52 @@ fn is_within(f: &Function, anchor: Anchor, outer: Anchor) -> bool {
         _ => outer.span.contains(anchor.span),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::{analyse, macros_of};
+    use crate::skill::Library;
+    use crate::source::mask::MacroTable;
+    use crate::source::{SourceFile, Sources};
+    use crate::syntax::cuda::parse_unit;
+
+    /// Of each skill, whether the first function looks possible, and how many places there are.
+    fn looks(text: &str) -> Vec<(String, bool, usize)> {
+        let mut sources = Sources::default();
+        let file = sources.add(SourceFile::new("k.cu", text));
+        let units = vec![parse_unit(file, sources.get(file), &MacroTable::default())];
+        let program = Program { units, complete: false };
+        let macros = macros_of(&program, &sources);
+        let at = program.kernels()[0];
+        let analysis = analyse(&program, &macros, at, &[]).expect("facts");
+        let eval = Evaluator { analysis: &analysis };
+        let of = |skill: &Skill| {
+            let found = candidates(skill, &program, at, &eval).0.len();
+            (skill.name.node.clone(), possible(skill, &program, at), found)
+        };
+        Library::built_in().expect("the skills load").iter().map(|s| of(&s.skill)).collect()
+    }
+
+    /// The skills for which the kernel looks possible.
+    fn possible_in(body: &str) -> Vec<String> {
+        let looks = looks(&format!("__global__ void k(float* p, const float* q, int n) {{ {body} }}\n"));
+        for (name, possible, found) in &looks {
+            assert!(*possible || *found == 0, "{name} has {found} places in `{body}`");
+        }
+        looks.into_iter().filter(|(_, possible, _)| *possible).map(|(name, ..)| name).collect()
+    }
+
+    #[test]
+    fn places_must_nest_as_the_skill_says() {
+        let widen = ["vectorize_access"];
+        assert_eq!(possible_in("for (int i = 0; i < n; ++i) p[i] = q[i];"), widen);
+        assert_eq!(possible_in("for (int j = 0; j < 4; ++j) for (int i = 0; i < n; ++i) p[i] = q[i];"), widen);
+        let none: [&str; 0] = [];
+        assert_eq!(possible_in("float s = 0; for (int i = 0; i < n; ++i) s += i; p[0] = s;"), none);
+        assert_eq!(possible_in("int i = 0; while (i < n) p[i++] = 0;"), none);
+        assert_eq!(possible_in("float t[4]; for (int i = 0; i < 4; ++i) t[i] = i; p[0] = t[n];"), none);
+        assert_eq!(possible_in("p[0] = expf(q[0]);"), ["use_fast_intrinsic"]);
+        assert_eq!(possible_in("__shared__ float t[8]; t[0] = q[0]; p[0] = t[0];"), ["pad_shared"]);
+    }
+}
