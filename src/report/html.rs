@@ -70,7 +70,7 @@ fn facts(out: &mut String, r: &Report) {
 }
 
 fn cells(out: &mut String, title: &str, cells: &[CellResult]) {
-    let _ = write!(out, "<h2>{title}</h2>\n");
+    let _ = writeln!(out, "<h2>{title}</h2>");
     out.push_str("<table><tr><th>cell</th><th>verdict</th><th>elements that differ</th><th>max error</th><th>warp instructions</th></tr>\n");
     for c in cells {
         let differing: u64 = c.outputs.iter().map(|o| o.differing).sum();

@@ -31,7 +31,7 @@ impl<'a> Bounds<'a> {
     pub fn new(
         original: &'a Side,
         candidate: &Side,
-        runs: &[CellRun],
+        runs: &[&CellRun],
         emulated: &'a Outcome,
         settings: &Settings,
     ) -> Bounds<'a> {
@@ -40,7 +40,7 @@ impl<'a> Bounds<'a> {
             let both = run.original.outputs.iter().zip(&run.candidate.outputs);
             both.into_iter().any(|(a, b)| a.bytes != b.bytes && !is_exact(a, given(&a.name)))
         };
-        let needed = runs.iter().any(differs);
+        let needed = runs.iter().any(|r| differs(r));
         let passed = emulated.cells.iter().find(|c| c.verdict.passes()).map(|c| &c.cell);
         let sample = passed.or_else(|| runs.first().map(|r| &r.cell)).filter(|_| needed);
         let model = sample.and_then(|c| model(original, candidate, c, settings));

@@ -59,24 +59,26 @@ pub fn verify_on_device(
     chosen.left_out.extend(left);
     chosen.left_out.dedup();
     let first = chosen.cells.first().cloned();
-    chosen.cells.extend(first.iter().flat_map(|f| rounds(f)));
+    chosen.cells.extend(first.iter().flat_map(rounds));
     let (ours, device) = original.run(&chosen.cells)?;
     let (theirs, _) = candidate.run(&chosen.cells)?;
     let shapes = |c: &Cell| cell::shapes(original.side, c);
-    let runs: Vec<CellRun> = chosen
+    let runs: Vec<(Cell, Result<CellRun, String>)> = chosen
         .cells
         .iter()
         .zip(ours.into_iter().zip(theirs))
-        .map(|(c, (original, candidate))| CellRun { cell: c.clone(), original, candidate, shapes: shapes(c) })
+        .map(|(c, (original, candidate))| {
+            (c.clone(), Ok(CellRun { cell: c.clone(), original, candidate, shapes: shapes(c) }))
+        })
         .collect();
-    let bounds = Bounds::new(original.side, candidate.side, &runs, emulated, settings);
+    let all: Vec<&CellRun> = runs.iter().filter_map(|(_, r)| r.as_ref().ok()).collect();
+    let bounds = Bounds::new(original.side, candidate.side, &all, emulated, settings);
     let permissions = &original.side.plan.permissions;
     let mut results: Vec<CellResult> =
-        runs.iter().map(|run| judge(run, permissions, &|n, _| (bounds.of(run, n), None))).collect();
-    let pairs: Vec<(Cell, Result<CellRun, String>)> = runs.iter().map(|r| (r.cell.clone(), Ok(r.clone()))).collect();
-    pair::poisons(original.side, &pairs, &mut results);
+        all.iter().map(|run| judge(run, permissions, &|n, _| (bounds.of(run, n), None))).collect();
+    pair::poisons(original.side, &runs, &mut results);
     let counts = |r: &CellResult| !matches!(r.verdict, CellVerdict::Undefined(_) | CellVerdict::NotRun(_));
-    let judged: Vec<Judged> = runs
+    let judged: Vec<Judged> = all
         .iter()
         .zip(&results)
         .filter(|(run, r)| counts(r) && undefined(&run.original).is_empty())
