@@ -34,7 +34,7 @@ impl Choices {
             Some(record) => u64::from(record.get(self.taken.len()).copied().unwrap_or(0)).min(n - 1),
             None => {
                 self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-                (u128::from(finalise(self.state)) * u128::from(n) >> 64) as u64
+                ((u128::from(finalise(self.state)) * u128::from(n)) >> 64) as u64
             }
         };
         self.taken.push(chosen as u32);
