@@ -1,4 +1,4 @@
-//! The interpreter on folders of sources: `cargo bench --bench interpret -- [--arch sm_80] [--findings] DIR..`
+//! The interpreter on folders of sources: `cargo bench --bench interpret -- [--arch sm_80] [--steps N] [--findings] DIR..`
 //!
 //! Per folder: kernels that the slice compiles; how many of them parse and decode, and why others do not; how many have
 //! a contract that is inferred without questions, and of these how many run, with all checks, on the first cell. With `--findings`, every finding with its place: on a kernel
@@ -10,7 +10,7 @@ use std::path::Path;
 use kopt::compile::plan::{Instance, Job, Place};
 use kopt::compile::{Cache, CompileGate, Toolchain, Worker, worker};
 use kopt::contract::{Sampling, cells};
-use kopt::facts::macros_of;
+use kopt::facts::{Macros, macros_of};
 use kopt::gate::{KernelKey, Settings, Side, Stopped, execute, starts};
 use kopt::infer::infer;
 use kopt::ir::{FunctionRef, Program as Units};
@@ -33,6 +33,11 @@ fn main() {
         arch = args.get(at + 1).cloned().unwrap_or(arch);
         args.drain(at..(at + 2).min(args.len()));
     }
+    let mut steps = 1 << 26;
+    if let Some(at) = args.iter().position(|a| a == "--steps") {
+        steps = args.get(at + 1).and_then(|n| n.parse().ok()).unwrap_or(steps);
+        args.drain(at..(at + 2).min(args.len()));
+    }
     let found = Toolchain::find();
     if found.nvrtc.is_none() {
         println!("not run: no NVRTC was found (kopt toolchain install)");
@@ -49,7 +54,7 @@ fn main() {
     let mut notes = vec![];
     for dir in &args {
         let name = Path::new(dir).file_name().map_or_else(|| dir.clone(), |n| n.to_string_lossy().into_owned());
-        let row = pool.install(|| folder(Path::new(dir), &gate, &arch));
+        let row = pool.install(|| folder(Path::new(dir), &gate, &arch, steps));
         println!("| {name} | {} |", row.counts());
         notes.extend(row.notes.iter().map(|note| format!("{name}: {note}")));
         all.add(row);
@@ -109,17 +114,21 @@ struct Folder<'a> {
     program: Units,
     headers: Headers,
     includers: Includers,
+    macros: Vec<Macros>,
     arch: &'a str,
+    /// Warp instructions that one run may take.
+    steps: u64,
 }
 
-fn folder(dir: &Path, gate: &CompileGate, arch: &str) -> Row {
+fn folder(dir: &Path, gate: &CompileGate, arch: &str, steps: u64) -> Row {
     let project = project::load(&[dir.to_path_buf()], &Options::default());
     let wanted: Vec<_> = project.files.iter().filter(|f| f.needs_parse).map(|f| f.id).collect();
     let units = wanted.par_iter().map(|id| parse_unit(*id, project.sources.get(*id), &project.macros)).collect();
     let program = Units { units, complete: false };
     let headers = Headers::new(&project, &[]);
     let includers = Includers::of(&project, &headers);
-    let folder = Folder { project, program, headers, includers, arch };
+    let macros = macros_of(&program, &project.sources);
+    let folder = Folder { project, program, headers, includers, macros, arch, steps };
     let job = Job::new(gate, &folder.headers, arch, &[]);
     let kernels = folder.program.kernels();
     let rows: Vec<Row> = kernels.par_iter().map(|k| folder.kernel(&job, *k)).collect();
@@ -187,8 +196,7 @@ impl Folder<'_> {
         row: &mut Row,
     ) {
         let function = self.program.function(k);
-        let macros = macros_of(&self.program, &self.project.sources);
-        let found = infer(&self.program, &self.project.sources, &macros, &[file], Some(&function.qualified));
+        let found = infer(&self.program, &self.project.sources, &self.macros, &[file], Some(&function.qualified));
         let Some(report) = found.kernels.iter().find(|r| r.is_complete()) else { return };
         let Some(plan) = found.contract.plans.iter().find(|p| Some(&p.name) == report.plan.as_ref()) else {
             return;
@@ -218,7 +226,7 @@ impl Folder<'_> {
             side.programs.insert(key, program.clone());
         }
         row.contract = 1;
-        let settings = Settings { steps: 1 << 26, ..Settings::default() };
+        let settings = Settings { steps: self.steps, ..Settings::default() };
         let cell = cells(plan, &Sampling { seed: 1, thorough: false, max_bytes: Some(32 << 20) }).cells;
         let Some(concrete) = cell.first().and_then(|c| plan.concrete(c).ok()) else {
             row.failed("no cell".into());

@@ -23,6 +23,9 @@
 //! lanes, not warps. `.sync` instructions wait for the lanes they name; when nothing else in the block can run, they go on
 //! without, which is a finding.
 //!
+//! `Options::order` says which blocks and warps come first; what a defined program computes does not depend on it, but
+//! for the order of its atomics.
+//!
 //! Blocks are independent unless the program has something by which they can see each other's progress (an atomic whose
 //! result is used or whose order matters, volatile or ordered accesses of global memory, sleeping): then they run in
 //! order, each for a bounded number of instructions in turn, and [`Schedule`] says so. Independent blocks run on several
@@ -32,12 +35,19 @@
 //! Always: bounds, alignment, writes to constants, barriers and calls against their rules, lanes that are missing,
 //! deadlock, endless loops, stack overflow, assertions, traps. With `Options::checks` also: undefined shared and global
 //! memory, races (in a warp, in a block, between blocks), divergent barriers, unfinished copies, reads from inactive lanes.
-//! Between parts of a block, named barriers and mbarriers count as if all threads had passed them, and parts of a global
-//! word are not told apart: both can hide a race, neither invents one.
+//! Between parts of a block, named barriers and mbarriers count as if all threads had passed them: that can hide a race,
+//! it never invents one.
+//!
+//! What is a race is decided by the PTX memory model: barriers, and patterns of release and acquire (fences with strong
+//! accesses) put one access before another; two strong accesses are no race. Volatile accesses count as relaxed ones, but
+//! lanes of one warp that exchange values by them are reported: nothing keeps lanes in step. A plain read that only
+//! feeds a compare-and-swap of its place is a race by the letter and harmless; it is [`Kind::BenignPattern`]. Undefined
+//! values (a shuffle from an absent lane, local memory that nothing wrote) are reported where something depends on them.
 //!
 //! # Limits
 //! Clusters, `wgmma`, `tcgen05`, bulk tensor copies, textures, surfaces, 128-bit registers, device-side allocation and
-//! launches are unsupported. `%clock` counts instructions; `%smid` is 0.
+//! launches are unsupported. `%clock` counts instructions; `%smid` is 0. A kernel that synchronises its grid is taken for
+//! launched cooperatively.
 
 pub mod ast;
 mod decode;

@@ -69,10 +69,11 @@ fn live_at(program: &Program, entry: usize, files: (usize, usize)) -> Vec<u64> {
         let mut changed = false;
         for n in (0..pieces.len()).rev() {
             for next in pieces[n].next.into_iter().flatten() {
-                for at in 0..size {
-                    let more = live[next][at] & !pieces[n].sets[at] & !live[n][at];
+                let needed = live[next].clone();
+                for ((mine, needed), sets) in live[n].iter_mut().zip(needed).zip(&pieces[n].sets) {
+                    let more = needed & !sets & !*mine;
                     changed |= more != 0;
-                    live[n][at] |= more;
+                    *mine |= more;
                 }
             }
         }

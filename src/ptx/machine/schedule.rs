@@ -16,17 +16,19 @@ use super::permutation::Permutation;
 use super::shadow::Shadow;
 use super::touched::Touched;
 use crate::ptx::decode::flow::Place;
-use crate::ptx::decode::program::Program;
+use crate::ptx::decode::program::{Program, Special};
 use crate::ptx::error::PtxError;
 
 /// Instructions that a block runs before the next one when blocks may wait for each other.
 const BLOCK_TURN: u64 = 1 << 20;
+/// Shared memory that cooperative groups keep for themselves, bytes.
+const RESERVED: u32 = 1024;
 /// Blocks held at once then, at most.
 const RESIDENT: usize = 4096;
 
 /// Runs a kernel. Module variables that the program uses are loaded into `memory` first.
 pub fn run(program: &Program, launch: &Launch, memory: &mut Memory, options: &Options) -> Result<Outcome, PtxError> {
-    run_for(program, launch, memory, options, None)
+    run_at(Level::detect(), program, launch, memory, options, None)
 }
 
 /// The same, telling `observer` of every note that the program makes. Blocks run on one thread.
@@ -37,10 +39,11 @@ pub fn run_observed(
     options: &Options,
     observer: &Mutex<dyn Observer>,
 ) -> Result<Outcome, PtxError> {
-    run_for(program, launch, memory, &Options { threads: 1, ..*options }, Some(observer))
+    run_at(Level::detect(), program, launch, memory, &Options { threads: 1, ..*options }, Some(observer))
 }
 
-fn run_for(
+fn run_at(
+    level: Level,
     program: &Program,
     launch: &Launch,
     memory: &mut Memory,
@@ -49,13 +52,18 @@ fn run_for(
 ) -> Result<Outcome, PtxError> {
     let shared = check(program, launch, options)?;
     memory.load(program)?;
+    if program.reads(|s| matches!(s, Special::Workspace(_))) {
+        memory.open_workspace()?;
+    }
+    let dynamic_offset = shared - launch.dynamic_shared;
+    let reserved = if program.reads(|s| s == Special::ReservedShared) { RESERVED } else { 0 };
+    let shared = if reserved > 0 { shared.next_multiple_of(16) + reserved } else { shared };
     let blocks = launch.grid.iter().map(|n| u64::from(*n)).product::<u64>();
     let instance = match options.mode {
         Mode::Exact if options.checks || options.counters => Instance::Full,
         Mode::Exact => Instance::Plain,
         _ => Instance::Altered,
     };
-    let level = Level::detect();
     // See `dispatch::base`.
     let instance = if level == Level::Base && instance == Instance::Plain && cfg!(target_arch = "x86_64") {
         Instance::Full
@@ -63,7 +71,7 @@ fn run_for(
         instance
     };
     let unset = crate::ptx::decode::live::unset(program);
-    let job = Job { program, launch, options, shared, level, instance, observer, unset };
+    let job = Job { program, launch, options, shared, reserved, dynamic_offset, level, instance, observer, unset };
     if memory.segment >= super::shadow::LAST / 2 {
         memory.forget();
     }
@@ -83,6 +91,9 @@ struct Job<'a> {
     launch: &'a Launch,
     options: &'a Options,
     shared: u32,
+    reserved: u32,
+    /// Where dynamic shared memory begins.
+    dynamic_offset: u32,
     level: Level,
     instance: Instance,
     observer: Option<&'a Mutex<dyn Observer>>,
@@ -114,7 +125,8 @@ impl Job<'_> {
             params: &self.launch.params,
             shared: vec![],
             shared_bytes: self.shared,
-            dynamic_offset: self.shared - self.launch.dynamic_shared,
+            reserved_shared: self.reserved,
+            dynamic_offset: self.dynamic_offset,
             hints: vec![0; self.program.code.len()],
             block_registers: super::blocks::block_registers(self.program),
             unset: self.unset.clone(),
@@ -325,4 +337,45 @@ fn check(program: &Program, launch: &Launch, options: &Options) -> Result<u32, P
         return fail(format!("{frame} bytes of local memory, {} allowed", options.limits.stack_bytes));
     }
     Ok(total)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ptx::parse;
+
+    /// CPUs without vector instructions of 256 bits take another copy of the loop.
+    #[test]
+    fn an_old_cpu_gives_the_same() {
+        let texts = [
+            include_str!("../../../tests/data/ptx/fuzz/block_sum.ptx"),
+            include_str!("../../../tests/data/ptx/fuzz/softmax.ptx"),
+            include_str!("../../../tests/data/ptx/fuzz/wmma_tile.ptx"),
+            include_str!("../../../tests/data/ptx/fuzz/recursion.ptx"),
+            include_str!("../../../tests/data/ptx/fuzz/cooperative.ptx"),
+        ];
+        for text in texts {
+            let module = parse(text).unwrap();
+            let kernel = module.kernels().next().unwrap().to_owned();
+            let program = Program::decode(&module, &kernel).unwrap();
+            for (mode, checks) in
+                [(Mode::Exact, false), (Mode::Exact, true), (Mode::Float64, false), (Mode::Lower, false)]
+            {
+                let once = |level: Level| {
+                    let mut memory = Memory::new();
+                    let buffer = memory.allocate("buffer", 1 << 16).unwrap();
+                    memory.write(buffer, 0, &[63; 1 << 15]).unwrap();
+                    let address = memory.address(buffer).unwrap().to_le_bytes();
+                    let params = (0..program.param_bytes as usize).map(|n| address[n % 8]).collect();
+                    let launch = Launch { grid: [2, 1, 1], block: [64, 1, 1], dynamic_shared: 64, params };
+                    let mut options = Options { mode, checks, counters: checks, ..Options::default() };
+                    options.limits.block_steps = 20_000;
+                    let outcome = run_at(level, &program, &launch, &mut memory, &options, None);
+                    (outcome, memory.read(buffer, 0, 1 << 16).unwrap())
+                };
+                let (old, new) = (once(Level::Base), once(Level::detect()));
+                assert!(old == new, "{kernel}, {mode:?}, checks {checks}");
+            }
+        }
+    }
 }

@@ -67,7 +67,7 @@ fn wavefronts(halves: [Half; 2], at: [u32; 2]) -> u64 {
         }
         [Half::Row, _] => is_conflict(words[0], words[1]),
         [_, Half::Row] => is_conflict(words[1], words[0]),
-        _ => words[0] != words[1] && (words[0] ^ words[1]) % 32 == 0,
+        _ => words[0] != words[1] && (words[0] ^ words[1]).is_multiple_of(32),
     };
     1 + u64::from(conflict)
 }

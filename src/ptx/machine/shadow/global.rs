@@ -1,8 +1,8 @@
 //! Order of accesses to global memory.
 
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicU8;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU8, AtomicU32};
 
 use super::parts::{compress, expand};
 use super::*;
@@ -50,10 +50,8 @@ impl Shadow {
         verdict
     }
 
-    fn cells(
-        a: &Allocation,
-        which: usize,
-    ) -> (&OnceLock<Box<[std::sync::atomic::AtomicU32]>>, &OnceLock<Box<[AtomicU8]>>) {
+    #[allow(clippy::type_complexity)]
+    fn cells(a: &Allocation, which: usize) -> (&OnceLock<Box<[AtomicU32]>>, &OnceLock<Box<[AtomicU8]>>) {
         if which == WRITERS { (&a.writers, &a.writer_forms) } else { (&a.readers, &a.reader_forms) }
     }
 
@@ -72,10 +70,8 @@ impl Shadow {
             return list;
         }
         let all = self.expanded(a, which, word, tag, form);
-        let mut count = 0;
-        for byte in (0..4).filter(|b| bytes >> b & 1 != 0) {
-            list[count] = (byte, all[usize::from(byte)]);
-            count += 1;
+        for (to, byte) in list.iter_mut().zip((0..4).filter(|b| bytes >> b & 1 != 0)) {
+            *to = (byte, all[usize::from(byte)]);
         }
         list
     }

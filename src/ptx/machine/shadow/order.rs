@@ -50,7 +50,8 @@ impl Clock {
                 std::cmp::Ordering::Greater => all.extend(b.next()),
                 std::cmp::Ordering::Equal => {
                     all.push((x.0, x.1.max(y.1)));
-                    (a.next(), b.next());
+                    a.next();
+                    b.next();
                 }
             }
         }
