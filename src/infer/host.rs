@@ -59,6 +59,8 @@ pub struct Host<'a> {
     /// Names in template arguments of launches, likewise.
     pub(super) template_words: BTreeSet<String>,
     pub(super) steps: u32,
+    /// Iterations of loops that only compute.
+    pub(super) computed: u32,
     pub(super) depth: u32,
     /// Calls that are being followed.
     pub(super) nested: u32,
@@ -88,6 +90,7 @@ impl<'a> Host<'a> {
             device_words: super::macros::device_words(program, sources),
             template_words: super::macros::template_words(program),
             steps: 0,
+            computed: 0,
             depth: 0,
             nested: 0,
             names: BTreeMap::new(),

@@ -11,6 +11,8 @@ const MAX_TRIPS: u32 = 16;
 const FIRST_TRIPS: u32 = 2;
 /// Loops that only compute are run so often at most.
 const MAX_COMPUTED: u32 = 128;
+/// Iterations of all of them together.
+const MAX_ALL_COMPUTED: u32 = 1000;
 
 impl<'a> Host<'a> {
     pub(super) fn repeat(
@@ -77,6 +79,11 @@ impl<'a> Host<'a> {
         let mut names: BTreeSet<String> = BTreeSet::new();
         let mut first = !tests_first;
         for _ in 0..MAX_COMPUTED {
+            // Loops in loops share one budget.
+            self.computed += 1;
+            if self.computed > MAX_ALL_COMPUTED {
+                break;
+            }
             if !first {
                 let value = self.eval(frame, condition).as_int();
                 match value.as_ref().and_then(|e| self.sampled(e)) {

