@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::child;
 use super::items::{Event, ItemKind};
 use super::program::{HeaderSource, Program};
+use crate::child;
 
 /// Headers that such functions use; the file's own includes are not followed.
 const HEADERS: &str = "algorithm array cassert cfloat climits cmath complex cstddef cstdint cstdio cstdlib cstring functional \

@@ -173,14 +173,8 @@ pub(super) fn launch(
     };
     let request = Launch { grid: l.grid, block: l.block, dynamic_shared: l.shared, params };
     let limits = Limits { steps: how.limits.steps.saturating_sub(ran.steps), ..how.limits };
-    let options = Options {
-        mode: how.mode,
-        checks: how.checks,
-        counters: how.counters,
-        threads: 1,
-        limits,
-        order: how.order,
-    };
+    let options =
+        Options { mode: how.mode, checks: how.checks, counters: how.counters, threads: 1, limits, order: how.order };
     let outcome = match observer {
         Some(o) => run_observed(program, &request, memory, &options, o),
         None => run(program, &request, memory, &options),
