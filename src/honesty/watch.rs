@@ -299,7 +299,7 @@ impl Watch {
             let Some(Check::LaneStride { step }) = book.checks.get(*claim) else { continue };
             for lane in 0..31u32 {
                 let thread = 32 * note.warp + lane;
-                if note.lanes >> lane & 3 != 3 || (thread + 1) % width == 0 {
+                if note.lanes >> lane & 3 != 3 || (thread + 1).is_multiple_of(width) {
                     continue;
                 }
                 let (Some(t), Some(u)) = (state.threads.get(thread as usize), state.threads.get(thread as usize + 1))
