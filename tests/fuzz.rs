@@ -350,7 +350,7 @@ fn ptx() {
                     state_bytes: 16 << 20,
                 };
                 let mode = [Mode::Exact, Mode::Exact, Mode::Float64, Mode::Lower][(random % 4) as usize];
-                let checks = random % 3 != 0;
+                let checks = !random.is_multiple_of(3);
                 let options = Options { mode, checks, counters: checks, threads, limits, order: random % 5 };
                 let outcome = kopt::ptx::run(&program, &launch, &mut memory, &options);
                 (outcome, memory.read(buffer, 0, 4096).expect("there"))
