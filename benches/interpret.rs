@@ -227,7 +227,8 @@ impl Folder<'_> {
         }
         row.contract = 1;
         let settings = Settings { steps: self.steps, ..Settings::default() };
-        let cell = cells(plan, &Sampling { seed: 1, thorough: false, max_bytes: Some(32 << 20), ..Sampling::default() }).cells;
+        let cell =
+            cells(plan, &Sampling { seed: 1, thorough: false, max_bytes: Some(32 << 20), ..Sampling::default() }).cells;
         let Some(concrete) = cell.first().and_then(|c| plan.concrete(c).ok()) else {
             row.failed("no cell".into());
             return;
