@@ -92,10 +92,6 @@ impl<'a> Decoder<'a> {
             "%lanemask_ge" => Special::MaskGe,
             "%dynamic_smem_size" => Special::DynamicShared,
             "%total_smem_size" => Special::TotalShared,
-            // What the library of cooperative groups keeps its barriers of large tiles in.
-            "%reserved_smem_offset_1" => Special::ReservedShared,
-            "%envreg1" => Special::Workspace(0),
-            "%envreg2" => Special::Workspace(1),
             // One multiprocessor runs everything.
             "%gridid" | "%cluster_ctarank" | "%smid" => Special::Zero,
             _ => return Ok(None),

@@ -28,10 +28,6 @@ pub(crate) enum Special {
     MaskGe,
     DynamicShared,
     TotalShared,
-    /// Where the shared memory begins that is kept for cooperative groups.
-    ReservedShared,
-    /// Low and high half of the address by which the blocks of a cooperative launch meet.
-    Workspace(u8),
     Zero,
 }
 
@@ -193,12 +189,6 @@ impl Program {
 
     pub(crate) fn has_dynamic_shared(&self) -> bool {
         self.variables.iter().any(|v| v.space == Space::Shared)
-    }
-
-    /// Whether a special register is read.
-    pub(crate) fn reads(&self, special: impl Fn(Special) -> bool) -> bool {
-        let values = self.values32.iter().chain(&self.values64);
-        values.into_iter().any(|v| matches!(v.1, Value::Special(s) if special(s)))
     }
 
     pub(crate) fn uses(&self, op: Op) -> bool {

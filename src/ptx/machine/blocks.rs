@@ -263,9 +263,7 @@ fn row(ctx: &Context, warp: u32, value: Value) -> [u64; 32] {
             Special::MaskGt => !(bit | (bit - 1)),
             Special::MaskGe => !(bit - 1),
             Special::DynamicShared => ctx.launch.dynamic_shared,
-            Special::TotalShared => ctx.shared_bytes - ctx.reserved_shared,
-            Special::ReservedShared => ctx.shared_bytes - ctx.reserved_shared,
-            Special::Workspace(half) => (ctx.memory.workspace() >> (32 * half)) as u32,
+            Special::TotalShared => ctx.shared_bytes,
             // Set when a block begins.
             Special::Ctaid(_) | Special::Zero => 0,
         });

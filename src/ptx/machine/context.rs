@@ -83,8 +83,6 @@ pub(crate) struct Context<'a> {
     pub params: &'a [u8],
     pub shared: Vec<u32>,
     pub shared_bytes: u32,
-    /// Bytes at its end that belong to the library of cooperative groups.
-    pub reserved_shared: u32,
     /// Where the dynamic part begins.
     pub dynamic_offset: u32,
     pub hints: Vec<u32>,

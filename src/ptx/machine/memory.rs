@@ -165,8 +165,6 @@ pub struct Memory {
     next: u64,
     used: u64,
     limit: Option<u64>,
-    /// Where the blocks of a cooperative launch meet.
-    workspace: Option<AllocationId>,
     /// First number for accesses of the next launch; see `shadow`.
     pub(crate) segment: u32,
 }
@@ -325,22 +323,6 @@ impl Memory {
     pub(crate) fn forget(&mut self) {
         self.allocations.iter_mut().for_each(Allocation::forget);
         self.segment = 0;
-    }
-
-    /// Makes the words by which the blocks of a cooperative launch meet, zero at its start.
-    pub(crate) fn open_workspace(&mut self) -> Result<(), PtxError> {
-        let id = match self.workspace {
-            Some(id) => id,
-            None => self.place("workspace of the grid", 64, 256, false)?,
-        };
-        self.workspace = Some(id);
-        self.get(id)?.store_bytes(0, &[0; 64]);
-        Ok(())
-    }
-
-    /// Address of that; 0 without one.
-    pub(crate) fn workspace(&self) -> u64 {
-        self.workspace.and_then(|id| self.address(id).ok()).unwrap_or(0)
     }
 
     /// Contents and defined marks of everything that a launch may write.

@@ -16,13 +16,11 @@ use super::permutation::Permutation;
 use super::shadow::Shadow;
 use super::touched::Touched;
 use crate::ptx::decode::flow::Place;
-use crate::ptx::decode::program::{Program, Special};
+use crate::ptx::decode::program::Program;
 use crate::ptx::error::PtxError;
 
 /// Instructions that a block runs before the next one when blocks may wait for each other.
 const BLOCK_TURN: u64 = 1 << 20;
-/// Shared memory that cooperative groups keep for themselves, bytes.
-const RESERVED: u32 = 1024;
 /// Blocks held at once then, at most.
 const RESIDENT: usize = 4096;
 
@@ -52,12 +50,7 @@ fn run_at(
 ) -> Result<Outcome, PtxError> {
     let shared = check(program, launch, options)?;
     memory.load(program)?;
-    if program.reads(|s| matches!(s, Special::Workspace(_))) {
-        memory.open_workspace()?;
-    }
     let dynamic_offset = shared - launch.dynamic_shared;
-    let reserved = if program.reads(|s| s == Special::ReservedShared) { RESERVED } else { 0 };
-    let shared = if reserved > 0 { shared.next_multiple_of(16) + reserved } else { shared };
     let blocks = launch.grid.iter().map(|n| u64::from(*n)).product::<u64>();
     let instance = match options.mode {
         Mode::Exact if options.checks || options.counters => Instance::Full,
@@ -71,7 +64,7 @@ fn run_at(
         instance
     };
     let unset = crate::ptx::decode::live::unset(program);
-    let job = Job { program, launch, options, shared, reserved, dynamic_offset, level, instance, observer, unset };
+    let job = Job { program, launch, options, shared, dynamic_offset, level, instance, observer, unset };
     if memory.segment >= super::shadow::LAST / 2 {
         memory.forget();
     }
@@ -91,7 +84,6 @@ struct Job<'a> {
     launch: &'a Launch,
     options: &'a Options,
     shared: u32,
-    reserved: u32,
     /// Where dynamic shared memory begins.
     dynamic_offset: u32,
     level: Level,
@@ -125,7 +117,6 @@ impl Job<'_> {
             params: &self.launch.params,
             shared: vec![],
             shared_bytes: self.shared,
-            reserved_shared: self.reserved,
             dynamic_offset: self.dynamic_offset,
             hints: vec![0; self.program.code.len()],
             block_registers: super::blocks::block_registers(self.program),
