@@ -333,11 +333,17 @@ pub(crate) fn count_sectors(ctx: &mut Context, i: &Inst, pc: u32, m: u32, at: &W
     count_sectors_of(ctx, bytes, pc, m, at);
 }
 
+/// Sectors from that of one byte to that of another; one, where the address space ends in between: such an access is
+/// out of bounds anyway.
+fn sectors_between(first: u64, last: u64) -> u64 {
+    (last >> 5).saturating_sub(first >> 5) + 1
+}
+
 pub(crate) fn count_sectors_of(ctx: &mut Context, bytes: u64, pc: u32, m: u32, at: &WideRow) {
     let sectors = if m == u32::MAX && is_sequence(at, bytes) {
-        (at[31].wrapping_add(bytes - 1) >> 5).wrapping_sub(at[0] >> 5) + 1
+        sectors_between(at[0], at[31].wrapping_add(bytes - 1))
     } else if m == u32::MAX && is_sequence(at, 0) {
-        (at[0].wrapping_add(bytes - 1) >> 5).wrapping_sub(at[0] >> 5) + 1
+        sectors_between(at[0], at[0].wrapping_add(bytes - 1))
     } else {
         let mut touched = [0u64; 64];
         let mut count = 0;
@@ -376,5 +382,24 @@ pub(crate) fn check_atomic(ctx: &mut Context, a: &Allocation, offset: usize, acc
             _ => race(ctx, a, 4 * word, access, Kind::Race, "atomic after another thread's plain write"),
         }
         break;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sectors_between;
+
+    #[test]
+    fn sectors_are_counted_up_to_the_end_of_the_address_space() {
+        for (first, last, sectors) in [
+            (0, 127, 4),
+            (16, 143, 5),
+            (0, 3, 1),
+            (u64::MAX - 63, u64::MAX, 2),
+            (u64::MAX - 63, 63, 1),
+            (u64::MAX, 0, 1),
+        ] {
+            assert_eq!(sectors_between(first, last), sectors, "{first} {last}");
+        }
     }
 }
