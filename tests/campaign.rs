@@ -61,6 +61,20 @@ fn every_skill_fires_on_random_programs_and_changes_no_result() {
     assert!(report.dispatched.iter().all(|n| *n > 0), "{:?}", report.dispatched);
 }
 
+/// Seeds whose programs once were not defined: a bound of 0 had a predecessor in unsigned arithmetic.
+const ONCE_UNDEFINED: &[u64] = &[4725, 7903, 17204];
+
+#[test]
+fn programs_are_defined_where_they_once_were_not() {
+    let Some(gate) = gate() else { return };
+    let passes = kopt::pass::builtin();
+    let skills = Skills { list: skills(), passes: &passes };
+    for seed in ONCE_UNDEFINED.iter().copied() {
+        let report = campaign::run(seed..seed + 1, &skills, &gate).expect("the compiler answers");
+        assert!(report.failures.is_empty(), "seed {seed}: {}", report.failures[0].what);
+    }
+}
+
 /// Without a condition that is needed something fails, and the shrinker leaves a small program that fails in the same
 /// way. Skill, condition, seeds among which one shows it.
 const NEEDED: &[(&str, &str, u64)] = &[

@@ -4,8 +4,7 @@
 
 mod cli_common;
 
-use cli_common::{Folder, Run};
-use kopt::compile::Toolchain;
+use cli_common::Folder;
 
 const SUM: &str = "\
 // kopt: dims.n = { samples = [300], max = 5000 }
@@ -28,25 +27,6 @@ fn folder(more: &[(&str, &str)]) -> Folder {
         folder.put(&path.file_name().expect("a name").to_string_lossy(), &std::fs::read(&path).expect("a file"));
     }
     folder
-}
-
-/// kopt with the compiler that this machine has, if it has one.
-fn with_compiler(folder: &Folder, arguments: &str) -> Option<Run> {
-    let toolchain = Toolchain::find();
-    if toolchain.nvrtc.is_none() {
-        assert!(std::env::var_os("KOPT_REQUIRE_TIER1").is_none(), "{}", toolchain.report());
-        return None;
-    }
-    let mut command = folder.command(env!("CARGO_BIN_EXE_kopt"));
-    for name in ["KOPT_CACHE", "CUDA_HOME", "CUDA_PATH", "KOPT_NVRTC"] {
-        match std::env::var_os(name) {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
-    }
-    let output = command.args(arguments.split_whitespace()).output().expect("kopt starts");
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Some(Run { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) })
 }
 
 #[test]
@@ -163,16 +143,16 @@ fn what_the_file_does_not_show_is_asked_and_not_guessed() {
 fn faults_are_shown_on_the_candidates_own_line() {
     let broken = SUM.replace("i < n; i += 32", "i <= n; i += 32");
     let folder = folder(&[("sum.cu", SUM), ("broken.cu", &broken)]);
-    let Some(run) = with_compiler(&folder, "verify sum.cu broken.cu") else { return };
+    let Some(run) = folder.kopt_compiling("verify sum.cu broken.cu") else { return };
     run.expect(3).says("broken.cu:7:").says("i <= n").says("access out of bounds");
-    let Some(run) = with_compiler(&folder, "verify sum.cu sum.cu") else { return };
+    let Some(run) = folder.kopt_compiling("verify sum.cu sum.cu") else { return };
     run.expect(0).says("equal bits on").says("registers per thread");
 }
 
 #[test]
 fn the_gate_refuses_what_is_wrong_and_passes_what_is_right() {
     let folder = folder(&[]);
-    let Some(run) = with_compiler(&folder, "--format json gate selftest") else { return };
+    let Some(run) = folder.kopt_compiling("--format json gate selftest") else { return };
     let value = run.json();
     let cases = value["cases"].as_array().expect("cases");
     let wrong: Vec<String> = cases.iter().filter(|c| c["as_expected"] != true).map(ToString::to_string).collect();

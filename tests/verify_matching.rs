@@ -2,27 +2,7 @@
 
 mod cli_common;
 
-use cli_common::{Folder, Run};
-use kopt::compile::Toolchain;
-
-/// kopt with the compiler that this machine has; `None` without one, which fails where one is required.
-fn kopt(folder: &Folder, arguments: &str) -> Option<Run> {
-    let toolchain = Toolchain::find();
-    if toolchain.nvrtc.is_none() {
-        assert!(std::env::var_os("KOPT_REQUIRE_TIER1").is_none(), "{}", toolchain.report());
-        return None;
-    }
-    let mut command = folder.command(env!("CARGO_BIN_EXE_kopt"));
-    for name in ["KOPT_CACHE", "CUDA_HOME", "CUDA_PATH", "KOPT_NVRTC"] {
-        match std::env::var_os(name) {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
-    }
-    let output = command.args(arguments.split_whitespace()).output().expect("kopt starts");
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Some(Run { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) })
-}
+use cli_common::Folder;
 
 /// One pair: texts of `a.cu` and `b.cu`, arguments behind them, the exit code, and what is said.
 struct Pair {
@@ -36,7 +16,7 @@ struct Pair {
 fn check(pairs: Vec<Pair>) {
     for p in pairs {
         let folder = Folder::new(&[("a.cu", &p.a), ("b.cu", &p.b)]);
-        let Some(run) = kopt(&folder, &format!("verify a.cu b.cu {}", p.arguments)) else { return };
+        let Some(run) = folder.kopt_compiling(&format!("verify a.cu b.cu {}", p.arguments)) else { return };
         assert_eq!(run.code, Some(p.code), "{}\n---\n{}\n{}\n{}", p.a, p.b, run.out, run.err);
         for part in p.says {
             assert!(run.out.contains(part) || run.err.contains(part), "{part}\n{}\n{}\n{}", p.b, run.out, run.err);
@@ -346,7 +326,7 @@ open(folder + '/out.bin', 'wb').write(array.array('f', y).tobytes())
     if std::process::Command::new("python3").arg("--version").output().is_err() {
         return;
     }
-    let Some(run) = kopt(&folder, "verify a.cu b.cu --kernel energy --trust") else { return };
+    let Some(run) = folder.kopt_compiling("verify a.cu b.cu --kernel energy --trust") else { return };
     run.expect(0).says("those of `python3 ref.py`");
 }
 
@@ -376,7 +356,8 @@ fn apply_runs_what_it_wrote_where_a_contract_is_there() {
     ];
     for (text, flags, code, says) in cases {
         let folder = Folder::new(&[("t.cu", &text)]);
-        let Some(run) = kopt(&folder, &format!("apply --skill pad_shared t.cu --write --allow-dirty {flags}")) else {
+        let Some(run) = folder.kopt_compiling(&format!("apply --skill pad_shared t.cu --write --allow-dirty {flags}"))
+        else {
             return;
         };
         run.expect(code).says(says);

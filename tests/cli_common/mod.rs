@@ -86,6 +86,25 @@ impl Folder {
         Run { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
     }
 
+    /// Runs kopt with the compiler that this machine has; `None` without one, which fails where one is required.
+    pub fn kopt_compiling(&self, arguments: &str) -> Option<Run> {
+        let toolchain = kopt::compile::Toolchain::find();
+        if toolchain.nvrtc.is_none() {
+            assert!(std::env::var_os("KOPT_REQUIRE_TIER1").is_none(), "{}", toolchain.report());
+            return None;
+        }
+        let mut command = self.command(env!("CARGO_BIN_EXE_kopt"));
+        for name in ["KOPT_CACHE", "CUDA_HOME", "CUDA_PATH", "KOPT_NVRTC"] {
+            match std::env::var_os(name) {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        let output = command.args(arguments.split_whitespace()).output().expect("kopt starts");
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Some(Run { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) })
+    }
+
     pub fn git(&self, arguments: &str) {
         let mut command = self.command("git");
         command.args(["-c", "user.name=t", "-c", "user.email=t@t"]).args(arguments.split_whitespace());

@@ -4,6 +4,7 @@
 mod calls;
 mod elem;
 mod kernel;
+mod rows;
 mod tiles;
 mod trees;
 mod walks;

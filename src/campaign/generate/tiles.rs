@@ -2,7 +2,7 @@
 
 use super::elem::{Elem, FLOAT, HALF, INT, UNSIGNED};
 use super::kernel::Kernel;
-use super::walks::named_constant;
+use super::rows::named_constant;
 
 /// The tile of a block: `layers` of `rows` by `columns`.
 struct Tile {
