@@ -1,5 +1,6 @@
 //! Runs on a GPU, for the commands that offer it: which device, and the process that owns it.
 
+use std::path::PathBuf;
 #[cfg(feature = "gpu")]
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use kopt::diag::{Code, Diagnostic};
 use kopt::gate::{Ran, Stopped, device};
 use kopt::gpu::Gpu;
 use kopt::gpu::job::{Done, GpuError, Job};
+use kopt::gpu::timing::{Peaks, Timed, Timing};
 
 use super::exit::{Exit, Failure};
 use super::verify::Built;
@@ -76,6 +78,73 @@ impl Device {
         Err(missing(kopt::gpu::find().to_string()))
     }
 
+    /// Times versions in a process that owns the GPU.
+    #[cfg(feature = "gpu")]
+    pub fn stopwatch(&self) -> Result<Box<Stopwatch>, Failure> {
+        let me = std::env::current_exe().map_err(|e| missing(e.to_string()))?;
+        // Many runs: the limit of one would be over too soon.
+        let limit = Duration::from_secs(self.gpu_limit.max(1).saturating_mul(10));
+        Ok(Box::new(move |timing, parts| {
+            let runner = kopt::gpu::Runner::new(me.clone(), vec![WORKER.into()], limit);
+            let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
+            runner.time(timing, &parts)
+        }))
+    }
+
+    #[cfg(not(feature = "gpu"))]
+    pub fn stopwatch(&self) -> Result<Box<Stopwatch>, Failure> {
+        Err(missing(kopt::gpu::find().to_string()))
+    }
+
+    /// What the device does at most: measured once and kept in kopt's cache folder.
+    ///
+    /// # Errors
+    /// Why it is not known.
+    pub fn peaks(&self) -> Result<Peaks, String> {
+        match self.kept_peaks() {
+            Some(peaks) => Ok(peaks),
+            None => self.measure_peaks(),
+        }
+    }
+
+    /// Peaks that were measured on this device with this driver.
+    fn kept_peaks(&self) -> Option<Peaks> {
+        let text = std::fs::read(self.peaks_file()?).ok()?;
+        serde_json::from_slice(&text).ok()
+    }
+
+    /// One file for each device and driver.
+    fn peaks_file(&self) -> Option<PathBuf> {
+        let Gpu::Found { driver, devices } = kopt::gpu::find() else { return None };
+        let device = devices.get(usize::from(self.device))?;
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+        let name: String =
+            format!("{} {} cuda {driver} n{}", device.name, device.arch, self.device).chars().map(plain).collect();
+        Some(kopt::compile::cache_folder()?.join("gpu").join(format!("{name}.json")))
+    }
+
+    /// Measures peaks and keeps them.
+    ///
+    /// # Errors
+    /// Why nothing was measured; that they could not be kept is no reason.
+    #[cfg(feature = "gpu")]
+    pub fn measure_peaks(&self) -> Result<Peaks, String> {
+        let me = std::env::current_exe().map_err(|e| e.to_string())?;
+        let runner = kopt::gpu::Runner::new(me, vec![WORKER.into()], Duration::from_secs(60));
+        let peaks = runner.peaks(i32::from(self.device)).map_err(|e| e.to_string())?;
+        if let (Some(path), Ok(text)) = (self.peaks_file(), serde_json::to_vec_pretty(&peaks)) {
+            // Without it they are measured again next time.
+            let _ = path.parent().map(std::fs::create_dir_all);
+            let _ = super::write::atomically(&path, &text);
+        }
+        Ok(peaks)
+    }
+
+    #[cfg(not(feature = "gpu"))]
+    pub fn measure_peaks(&self) -> Result<Peaks, String> {
+        Err(kopt::gpu::find().to_string())
+    }
+
     /// Runs a plan once.
     pub fn run(&self, built: &Built, plan: &ConcretePlan, starts: &[Vec<u8>]) -> Result<OnDevice, Failure> {
         let execute = self.executor()?;
@@ -95,6 +164,9 @@ impl Device {
         }
     }
 }
+
+/// As [`kopt::gate::timing::Stopwatch`].
+pub type Stopwatch = dyn Fn(&Timing, &[Vec<u8>]) -> Result<(Timed, Vec<Vec<u8>>), GpuError>;
 
 /// As [`kopt::gate::on_device::Executor`].
 pub type Execute = dyn Fn(&Job, &[Vec<u8>]) -> Result<(Done, Vec<Vec<u8>>), GpuError>;

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
-use kopt::contract::{Cell, ConcretePlan, Distribution, Sampling, cells};
+use kopt::contract::{Cell, ConcretePlan, Distribution, Plan, Sampling, cells};
 use kopt::diag::{Code, Diagnostic, Severity};
 use kopt::gate::agree::{Agreement, agreements};
 use kopt::gate::execute::Output;
@@ -50,7 +50,7 @@ pub struct Choice {
     pub contents: Distribution,
 }
 
-fn dim(text: &str) -> Result<(String, i64), String> {
+pub fn dim(text: &str) -> Result<(String, i64), String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE, such as n=1000")?;
     let value = value.trim().parse().map_err(|e| format!("`{value}`: {e}"))?;
     Ok((name.trim().to_owned(), value))
@@ -114,17 +114,19 @@ fn cell(side: &Side, choice: &Choice, running: &Running) -> Result<Cell, Failure
     cell.distribution = choice.contents;
     for (name, value) in &choice.dims {
         if side.plan.dim(name).is_none() {
-            let names: Vec<&str> = side.plan.dims.iter().map(|d| d.name.as_str()).collect();
-            let next = if names.is_empty() {
-                "the contract has no dims".into()
-            } else {
-                format!("choose of {}", names.join(", "))
-            };
-            return Err(Failure::usage(616, format!("the contract has no dim `{name}`"), next));
+            return Err(unknown_dim(&side.plan, name));
         }
         cell.dims.insert(name.clone(), *value);
     }
     Ok(cell)
+}
+
+/// A size that was asked for and that no dim has.
+pub fn unknown_dim(plan: &Plan, name: &str) -> Failure {
+    let names: Vec<&str> = plan.dims.iter().map(|d| d.name.as_str()).collect();
+    let next =
+        if names.is_empty() { "the contract has no dims".into() } else { format!("choose of {}", names.join(", ")) };
+    Failure::usage(616, format!("the contract has no dim `{name}`"), next)
 }
 
 pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, Failure> {

@@ -7,6 +7,7 @@ mod contract;
 mod device;
 mod gather;
 mod reference;
+mod timing;
 
 use std::path::{Path, PathBuf};
 
@@ -60,6 +61,8 @@ pub struct Args {
     #[command(flatten)]
     place: Device,
     #[command(flatten)]
+    timing: timing::Timing,
+    #[command(flatten)]
     running: Running,
 }
 
@@ -107,7 +110,9 @@ pub fn serve() -> Result<Exit, Failure> {
 
 pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, Failure> {
     let mut running = args.running.clone();
-    if args.on != On::Emulator && running.arch.is_none() {
+    // Nothing is timed that was not compared where it is timed.
+    let on = if args.timing.time && args.on == On::Emulator { On::Both } else { args.on };
+    if on != On::Emulator && running.arch.is_none() {
         running.arch = Some(args.place.arch()?);
     }
     let mut original = open(&args.original, &running, global)?;
@@ -130,20 +135,24 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
     let settings = args.running.settings();
     let referee = reference::open(&original, &settled.plan, &settings, args.trust)?;
     let oracle = referee.as_ref().map(|r| r.oracle.as_ref());
-    let outcome = match args.on {
+    let outcome = match on {
         On::Gpu => device::not_asked(),
         On::Emulator | On::Both => gate::verify_against(&before.side, &after.side, &settings, oracle),
     };
-    let seen = match args.on {
+    let seen = match on {
         On::Emulator => None,
         On::Gpu | On::Both => device::compare(&args.place, &before, &after, &outcome, &settings)?,
     };
+    let measure = || args.timing.measure(&args.place, (&before, &after), &outcome, seen.as_ref(), &settings);
+    let measured = args.timing.time.then(measure).transpose()?;
+    let timed = measured.as_ref().and_then(|m| m.as_ref().ok());
     let (mut ours, mut theirs) = problems(&outcome, &original, &candidate);
     if let Some(seen) = &seen {
         let (a, b) = device::problems(seen, original.sources(), candidate.sources());
         ours.extend(a);
         theirs.extend(b);
     }
+    theirs.extend(timing::problems(timed, candidate.sources()));
     let report = Report {
         original: original.input(&before.side),
         candidate: candidate.input(&after.side),
@@ -155,13 +164,18 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
         matched: settled.notes.iter().chain(&adopted.notes).chain(referee.iter().map(|r| &r.says)).cloned().collect(),
         outcome: &outcome,
         device: seen.as_ref(),
+        timing: measured.as_ref().map(|m| m.as_ref().map_err(String::as_str)),
         resources: resources(&before.side, &after.side),
         problems: ours.iter().chain(&theirs).cloned().collect(),
-        not_checked: device::not_run(args.on, seen.as_ref())
+        not_checked: device::not_run(on, seen.as_ref())
             .into_iter()
-            .chain(not_checked(&before, &settings))
+            .chain(not_checked(&before, &settings, args.timing.time))
             .collect(),
-        remarks: remarks(&outcome, &before, &after).into_iter().chain(device::remarks(seen.as_ref())).collect(),
+        remarks: remarks(&outcome, &before, &after)
+            .into_iter()
+            .chain(device::remarks(seen.as_ref()))
+            .chain(timed.iter().flat_map(|t| t.remarks.clone()))
+            .collect(),
         reproduce: reproduce(args),
         seed: args.running.seed,
     };
@@ -182,7 +196,7 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
         let n = position.replace(position.get() + 1);
         json::diagnostic(if n < count { original.sources() } else { candidate.sources() }, d)
     }))?;
-    Ok(device::exit(&outcome, seen.as_ref()))
+    Ok(timing::exit(device::exit(&outcome, seen.as_ref()), measured.as_ref()))
 }
 
 fn rendered<'a>(list: &'a [Diagnostic], sources: &'a Sources) -> impl Iterator<Item = String> + 'a {
@@ -234,11 +248,10 @@ const BLIND: &[&str] = &[
     "NaN, infinities, large floats and large integers where neither `legal` nor `nan` and `infinite` admit them",
 ];
 
-fn not_checked(before: &Built, settings: &Settings) -> Vec<String> {
-    let mut found = vec![
-        "timing: nothing here says which of the two is the faster".to_owned(),
-        format!("other architectures than {}, and machine code: PTX was interpreted", before.side.arch),
-    ];
+fn not_checked(before: &Built, settings: &Settings, timed: bool) -> Vec<String> {
+    let untimed = "timing: nothing here says which of the two is the faster (--time, on a GPU)";
+    let mut found = if timed { vec![] } else { vec![untimed.to_owned()] };
+    found.push(format!("other architectures than {}, and machine code: PTX was interpreted", before.side.arch));
     if before.side.plan.dims.is_empty() {
         found.insert(0, "any other size: the contract has no dims, so that every size is as it stands there".into());
     }
@@ -288,6 +301,11 @@ fn reproduce(args: &Args) -> String {
     }
     add("--arch", args.running.arch.clone());
     add("--on", args.on.to_possible_value().filter(|_| args.on != On::Emulator).map(|v| v.get_name().to_owned()));
+    for (name, value) in &args.timing.dims {
+        add("--dim", Some(format!("{name}={value}")));
+    }
+    add("--rounds", (args.timing.rounds != 3).then(|| args.timing.rounds.to_string()));
+    add("--samples", (args.timing.samples != 50).then(|| args.timing.samples.to_string()));
     add("--seed", Some(args.running.seed.to_string()));
     add("--budget", (args.running.budget != 4).then(|| args.running.budget.to_string()));
     for i in &args.running.include {
@@ -300,6 +318,7 @@ fn reproduce(args: &Args) -> String {
         ("--accept-proposed", args.running.accept_proposed),
         ("--thorough", args.running.thorough),
         ("--trust", args.trust),
+        ("--time", args.timing.time),
     ] {
         if on {
             out.push(' ');

@@ -102,7 +102,7 @@ pub fn job(
 }
 
 /// The steps that do something: a launch without blocks is an error of the driver that leaves all memory as it is.
-fn taken(plan: &ConcretePlan) -> impl Iterator<Item = &ConcreteStep> {
+pub(super) fn taken(plan: &ConcretePlan) -> impl Iterator<Item = &ConcreteStep> {
     plan.steps.iter().filter(|s| !matches!(s, ConcreteStep::Launch(l) if !l.runs()))
 }
 
@@ -126,7 +126,7 @@ fn placed(buffer: &ConcreteBuffer, contents: &[u8], parts: &mut Vec<Vec<u8>>) ->
 }
 
 /// The kernels that have the variable of this name, with its symbol there.
-fn homes(side: &Side, kernels: &BTreeMap<KernelKey, usize>, name: Option<&str>) -> Vec<(usize, String)> {
+pub(super) fn homes(side: &Side, kernels: &BTreeMap<KernelKey, usize>, name: Option<&str>) -> Vec<(usize, String)> {
     let Some(name) = name else { return vec![] };
     let mut found = vec![];
     for (key, program) in &side.programs {
@@ -137,21 +137,21 @@ fn homes(side: &Side, kernels: &BTreeMap<KernelKey, usize>, name: Option<&str>) 
 }
 
 /// A module variable that several kernels of a side can write.
-fn shared_variable(side: &Side) -> Option<String> {
+pub(super) fn shared_variable(side: &Side) -> Option<String> {
     let mut seen = std::collections::BTreeSet::new();
     let all = side.programs.values().flat_map(|p| &p.variables);
     let mut globals = all.filter(|v| v.space == crate::ptx::ast::Space::Global);
     globals.find(|v| !seen.insert(v.name.clone())).map(|v| v.name.clone())
 }
 
-struct Loaded<'a> {
-    kernels: &'a BTreeMap<KernelKey, usize>,
-    images: &'a BTreeMap<KernelKey, Image>,
+pub(super) struct Loaded<'a> {
+    pub kernels: &'a BTreeMap<KernelKey, usize>,
+    pub images: &'a BTreeMap<KernelKey, Image>,
 }
 
 impl Loaded<'_> {
     /// A step of a run whose buffers begin at `first`.
-    fn step(&self, step: &ConcreteStep, first: usize) -> Result<Step, String> {
+    pub fn step(&self, step: &ConcreteStep, first: usize) -> Result<Step, String> {
         Ok(match step {
             ConcreteStep::Launch(l) => Step::Launch(self.launch(l, first)?),
             ConcreteStep::Fill { buffer, offset, bytes, byte } => {

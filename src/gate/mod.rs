@@ -31,6 +31,7 @@ pub mod selftest;
 pub mod shrink;
 pub mod side;
 pub mod symbols;
+pub mod timing;
 pub mod verdict;
 
 pub use calibrate::{Probe, Probed};

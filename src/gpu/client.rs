@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::job::{Done, GpuError, Job, Reply};
+use super::job::{Done, GpuError, Job, Reply, Request};
+use super::timing::{Peaks, Timed, Timing};
 use crate::child::{Lost, Resident};
 
 /// A process that owns a GPU for one candidate.
@@ -22,7 +23,36 @@ impl Runner {
     /// # Errors
     /// See [`GpuError`].
     pub fn run(&self, job: &Job, parts: &[&[u8]]) -> Result<(Done, Vec<Vec<u8>>), GpuError> {
-        let meta = serde_json::to_vec(job).map_err(|e| GpuError::NotRun(e.to_string()))?;
+        match self.ask(&Request::Run(job.clone()), parts)? {
+            (Reply::Done(done), contents) => Ok((done, contents)),
+            (other, _) => Err(unexpected(&other)),
+        }
+    }
+
+    /// Times versions; returns samples, and the answers that differ.
+    ///
+    /// # Errors
+    /// See [`GpuError`]; the step of a failure is the arm that failed.
+    pub fn time(&self, timing: &Timing, parts: &[&[u8]]) -> Result<(Timed, Vec<Vec<u8>>), GpuError> {
+        match self.ask(&Request::Time(timing.clone()), parts)? {
+            (Reply::Timed(timed), contents) => Ok((timed, contents)),
+            (other, _) => Err(unexpected(&other)),
+        }
+    }
+
+    /// What a device does at most, measured.
+    ///
+    /// # Errors
+    /// See [`GpuError`].
+    pub fn peaks(&self, device: i32) -> Result<Peaks, GpuError> {
+        match self.ask(&Request::Peaks(device), &[])? {
+            (Reply::Peaks(peaks), _) => Ok(peaks),
+            (other, _) => Err(unexpected(&other)),
+        }
+    }
+
+    fn ask(&self, request: &Request, parts: &[&[u8]]) -> Result<(Reply, Vec<Vec<u8>>), GpuError> {
+        let meta = serde_json::to_vec(request).map_err(|e| GpuError::NotRun(e.to_string()))?;
         let mut message: Vec<&[u8]> = vec![&meta];
         message.extend(parts);
         let reply = self.0.ask(&message).map_err(|lost| match lost {
@@ -33,13 +63,22 @@ impl Runner {
         let mut parts = reply.into_iter();
         let meta = parts.next().unwrap_or_default();
         match serde_json::from_slice(&meta).map_err(|e| GpuError::NotRun(e.to_string()))? {
-            Reply::Done(done) => Ok((done, parts.collect())),
             Reply::Failed(failed) => {
                 // The context is gone after a fault, and the process with it.
                 self.0.end();
                 Err(GpuError::Kernel(failed))
             }
             Reply::NotRun { why } => Err(GpuError::NotRun(why)),
+            reply => Ok((reply, parts.collect())),
         }
     }
+}
+
+fn unexpected(reply: &Reply) -> GpuError {
+    let kind = match reply {
+        Reply::Done(_) => "a run",
+        Reply::Timed(_) => "samples",
+        _ => "something",
+    };
+    GpuError::NotRun(format!("the process that owns the device answered with {kind} that was not asked for"))
 }

@@ -3,6 +3,18 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::timing::{Peaks, Timed, Timing};
+
+/// What a process is asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Request {
+    Run(Job),
+    Time(Timing),
+    /// The peaks of the device with this ordinal.
+    Peaks(i32),
+}
+
 /// Buffers, kernels and steps of one run. Bytes travel beside it, as parts that are named by number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
@@ -109,14 +121,18 @@ pub const GUARD: u64 = 4096;
 pub const CANARY: u8 = 0xa5;
 
 /// What came of a job.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Reply {
     /// All steps ran; the parts are what the steps `Read` read, in their order.
     Done(Done),
+    Timed(Timed),
+    Peaks(Peaks),
     /// A launch failed, at once or while it ran.
     Failed(Failed),
     /// Nothing is said about the kernels: no device, no memory, a job that makes no sense.
-    NotRun { why: String },
+    NotRun {
+        why: String,
+    },
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -133,7 +149,7 @@ pub struct Done {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{stage}: {error}")]
 pub struct Failed {
-    /// Index of the step.
+    /// Index of the step; where versions are timed, of the arm.
     pub step: usize,
     pub stage: Stage,
     /// The driver's name of the error and its explanation.

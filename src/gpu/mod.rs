@@ -1,10 +1,11 @@
-//! The GPU: which one is there ([`find`]), and kernels run on it in a process of their own ([`job`]).
+//! The GPU: which one is there ([`find`]), and kernels run ([`job`]) and timed ([`timing`]) on it in a process of their own.
 
 #[cfg(feature = "gpu")]
 mod client;
 #[cfg(feature = "gpu")]
 mod driver;
 pub mod job;
+pub mod timing;
 #[cfg(feature = "gpu")]
 pub mod worker;
 

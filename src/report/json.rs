@@ -31,6 +31,7 @@ pub fn verify(r: &Report, problem: &dyn Fn(&crate::diag::Diagnostic) -> Value) -
         "contract": { "origin": r.contract.1, "from": r.contract.0, "accepted": r.accepted, "launches": r.launches,
             "matched": r.matched },
         "device": r.device.map(device),
+        "timing": r.timing.map(|t| t.map_or_else(|why| json!({ "not_timed": why }), super::timing::value)),
         "seed": r.seed,
         "float64_reference": r.outcome.float64_reference,
         "cells": r.outcome.cells.iter().map(cell).collect::<Vec<_>>(),

@@ -6,6 +6,7 @@ mod json;
 mod svg;
 mod table;
 mod text;
+mod timing;
 
 pub use diagnose::{fault, line_span, undefined};
 pub use html::html;
@@ -16,6 +17,7 @@ pub use text::{cell as cell_text, text};
 use crate::compile::Comparison as Resources;
 use crate::diag::Diagnostic;
 use crate::gate::on_device::DeviceOutcome;
+use crate::gate::timing::TimingOutcome;
 use crate::gate::{CellResult, Outcome, Verdict};
 
 /// One of the two files.
@@ -46,6 +48,8 @@ pub struct Report<'a> {
     pub outcome: &'a Outcome,
     /// What a GPU showed, where one was asked.
     pub device: Option<&'a DeviceOutcome>,
+    /// Times on the GPU, or why there are none, where they were asked for.
+    pub timing: Option<Result<&'a TimingOutcome, &'a str>>,
     /// Registers, shared memory and occupancy of both sides, for each kernel that has a counterpart.
     pub resources: Vec<(String, Resources)>,
     /// Faults of the candidate and findings in the original, on their lines.
@@ -66,11 +70,17 @@ pub fn sentence(outcome: &Outcome) -> String {
 
 /// The verdicts of all tiers that were asked.
 pub fn sentences(r: &Report) -> String {
-    match r.device {
+    let speed = match r.timing {
+        Some(Ok(t)) => format!("; {}", timing::sentence(t)),
+        Some(Err(_)) => "; not timed".to_owned(),
+        None => String::new(),
+    };
+    let computes = match r.device {
         None => sentence(r.outcome),
         Some(d) if r.outcome.cells.is_empty() => format!("on the GPU: {}", of_cells(&d.verdict, &d.cells)),
         Some(d) => format!("{}; on the GPU: {}", sentence(r.outcome), of_cells(&d.verdict, &d.cells)),
-    }
+    };
+    computes + &speed
 }
 
 fn of_cells(verdict: &Verdict, all: &[CellResult]) -> String {

@@ -62,6 +62,9 @@ pub fn text(r: &Report) -> String {
         let _ = writeln!(out, "\non the GPU: {}", cells(&d.cells, 0));
         outputs(&mut out, &d.cells, &d.probes);
     }
+    if let Some(Ok(t)) = r.timing {
+        let _ = write!(out, "\n{}", super::timing::text(t));
+    }
     if let Some(m) = &r.outcome.counters {
         let _ = writeln!(out, "\nestimated (counted in the interpreter, {})", cell(&m.cell));
         counters(&mut out, r);
@@ -97,6 +100,11 @@ pub fn not_checked(r: &Report) -> Vec<String> {
         if let CellVerdict::NotRun(why) = &c.verdict {
             found.push(format!("{}: {why}", cell(&c.cell)));
         }
+    }
+    match r.timing {
+        Some(Ok(t)) => found.extend(t.not_checked.iter().cloned()),
+        Some(Err(why)) => found.push(format!("timing: {why}")),
+        None => {}
     }
     found.extend(r.not_checked.iter().cloned());
     found

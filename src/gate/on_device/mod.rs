@@ -5,7 +5,7 @@
 //! candidate begins. A device shows wrong values, failed launches, writes beside buffers and what is kept between runs; it
 //! shows no races, no undefined reads and no counters: that is the interpreter's part.
 
-mod bounds;
+pub(super) mod bounds;
 mod runner;
 
 use super::calibrate::{Judged, Probed, calibrate};
