@@ -120,7 +120,7 @@ impl Device {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
         let name: String =
             format!("{} {} cuda {driver} n{}", device.name, device.arch, self.device).chars().map(plain).collect();
-        Some(kopt::compile::cache_folder()?.join("gpu").join(format!("{name}.json")))
+        Some(kopt::compile::toolchain::cache_folder()?.join("gpu").join(format!("{name}.json")))
     }
 
     /// Measures peaks and keeps them.

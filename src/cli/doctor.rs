@@ -38,7 +38,7 @@ pub fn run(_: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
         disassembler(&found),
         Tier {
             number: 3,
-            gives: "kernels on the GPU that is here (`kopt run --on gpu`); no times yet",
+            gives: "kernels on the GPU that is here: results (`--on gpu`) and times (`kopt verify --time`)",
             there: matches!(gpu, Gpu::Found { .. }),
             found: gpu.to_string(),
             mend: match gpu {

@@ -20,6 +20,7 @@ pub fn peaks(context: &Context) -> Result<Peaks, Trouble> {
     let from = other("allocating memory", context.allocate(bytes))?;
     let to = other("allocating memory", context.allocate(bytes))?;
     from.fill(0, bytes, 0)?;
+    context.synchronize()?;
     let stream = &tools.stream;
     let best = |work: &dyn Fn() -> Result<(), Trouble>| -> Result<f64, Trouble> {
         let mut least = f64::INFINITY;

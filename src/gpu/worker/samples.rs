@@ -19,7 +19,7 @@ const CLOCK_TOLERANCE: f64 = 0.02;
 /// The clock rises while there is work: so long before the first sample, in nanoseconds.
 const WARM_UP: f64 = 100e6;
 /// One of so many samples is looked at, and the last of each round.
-const LOOK_EVERY: u64 = 10;
+const LOOK_EVERY: u64 = 5;
 
 /// How each state of the cache is timed.
 pub struct Plans<'a> {
@@ -256,7 +256,7 @@ fn turns<'a>(
         let chosen = mix(policy.seed, turn, cache as u64) % LOOK_EVERY == 0;
         // After many runs in a row an output that is added to is another one.
         let repeats = matches!((plan.method.timer, cache), (Timer::Graph { .. }, Cache::Warm));
-        if (last || chosen) && !(repeats && version.accumulates()) && book.may_look(version) {
+        if (last || chosen) && !(repeats && version.accumulates()) {
             book.look(versions, arm, set, bench)?;
         }
     }

@@ -24,10 +24,12 @@ impl<'a> Sources<'a> {
                 }
             }
         }
+        // The stream of the measurement does not wait for the default one, which was used here.
+        context.synchronize()?;
         Ok(Sources(found))
     }
 
-    fn of(&self, place: &Place, contents: usize) -> Option<&DeviceMemory<'a>> {
+    pub fn of(&self, place: &Place, contents: usize) -> Option<&DeviceMemory<'a>> {
         let part = place.contents.get(contents % place.contents.len().max(1))?;
         self.0.get(&(*part, place.buffer.bytes))
     }
@@ -99,6 +101,8 @@ impl<'a> Version<'a> {
             }
             placed.push(at);
         }
+        // As in `Sources::new`.
+        context.synchronize()?;
         self.sets.push(Set { placed, contents });
         Ok(())
     }
@@ -150,27 +154,9 @@ impl<'a> Version<'a> {
         failed(self.index, Stage::Run, stream.synchronize())
     }
 
-    /// What stands in the outputs.
-    pub fn answers(&self, set: &Set) -> Result<Vec<Vec<u8>>, Trouble> {
-        let all = self.arm.places.iter().zip(&set.placed).filter(|(p, _)| p.answer);
-        all.map(|(place, at)| at.read(&place.buffer)).collect()
-    }
-
-    /// Bytes of the outputs.
-    pub fn answer_bytes(&self) -> u64 {
-        self.arm.places.iter().filter(|p| p.answer).map(|p| p.buffer.bytes).sum()
-    }
-
-    /// Places that a run must not change and that are others than before.
-    pub fn spoiled(&self, set: &Set, sources: &Sources) -> Result<Vec<usize>, Trouble> {
-        let mut found = vec![];
-        for (n, (place, at)) in self.arm.places.iter().zip(&set.placed).enumerate().filter(|(_, (p, _))| !p.restored) {
-            let Some(source) = sources.of(place, set.contents) else { continue };
-            if at.read(&place.buffer)? != source.read(0, place.buffer.bytes)? {
-                found.push(n);
-            }
-        }
-        Ok(found)
+    /// The outputs in a set.
+    pub fn outputs<'s>(&'s self, set: &'s Set<'a>) -> impl Iterator<Item = (&'s Place, &'s Placed<'a>)> {
+        self.arm.places.iter().zip(&set.placed).filter(|(p, _)| p.answer)
     }
 }
 

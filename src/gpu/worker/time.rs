@@ -2,17 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::super::driver::{Context, Function, Module};
+use super::super::driver::{Context, DeviceMemory, Function, Module};
 use super::super::job::Step;
 use super::super::timing::{Answer, Policy, Timed, Timing, When};
 use super::clock::{self, Watch};
 use super::samples::{Plans, sample_all};
 use super::sets::{Set, Sources, Version};
 use super::tools::{self, Tools};
-use super::{Trouble, images, name, nonsense, run};
+use super::{Trouble, images, name, nonsense, other, run};
 
-/// At most so many bytes of answers are read while timing, and so many differing answers are sent back.
-const READ_WHILE_TIMING: u64 = 2 << 30;
+/// At most so many bytes of differing answers are sent back.
 const SENT_BACK: u64 = 3 << 30;
 /// Samples with other answers that are kept; one would be enough.
 const MOST_DURING: usize = 4;
@@ -50,6 +49,7 @@ pub fn time(context: &Context, timing: &Timing, parts: &[Vec<u8>]) -> Result<(Ti
     }
     let bench = Bench { tools: &tools, sources: &sources, policy: &timing.policy };
     book.compare(&versions, &bench, When::Before)?;
+    book.keep(context, &versions)?;
     let plans = Plans::new(context, &mut versions, &bench, &mut book.notes)?;
     let measured = sample_all(&versions, &plans, &bench, &watch, &mut book)?;
     book.compare(&versions, &bench, When::After)?;
@@ -63,18 +63,25 @@ pub fn time(context: &Context, timing: &Timing, parts: &[Vec<u8>]) -> Result<(Ti
         retaken: measured.retaken,
         answers: book.answers,
         looked_at: book.looked_at,
-        spoiled: spoiled(&versions, &sources)?,
+        spoiled: spoiled(&versions, &bench)?,
         guards: guards(&versions)?,
         notes: book.notes,
     };
     Ok((timed, book.sent))
 }
 
-fn spoiled(versions: &[Version], sources: &Sources) -> Result<Vec<(u32, usize)>, Trouble> {
+/// Places that no run may change and that are others than before.
+fn spoiled(versions: &[Version], bench: &Bench) -> Result<Vec<(u32, usize)>, Trouble> {
     let mut found = vec![];
     for version in versions {
-        let places = version.spoiled(version.set(0)?, sources)?;
-        found.extend(places.into_iter().map(|n| (version.index as u32, n)));
+        let set = version.set(0)?;
+        for (n, (place, at)) in version.arm.places.iter().zip(&set.placed).enumerate().filter(|(_, (p, _))| !p.restored)
+        {
+            let Some(source) = bench.sources.of(place, set.contents) else { continue };
+            if !bench.tools.are_equal((&at.memory, at.first), (source, 0), place.buffer.bytes)? {
+                found.push((version.index as u32, n));
+            }
+        }
     }
     Ok(found)
 }
@@ -101,89 +108,105 @@ pub struct Bench<'a> {
     pub policy: &'a Policy,
 }
 
-/// What the outputs were, and whether they still are.
+/// What the outputs were, and whether they still are. They are compared on the device, and only those that differ leave it.
 #[derive(Default)]
-pub struct Book {
+pub struct Book<'a> {
     answers: Vec<Answer>,
     sent: Vec<Vec<u8>>,
-    /// Of each arm and contents, what the outputs were before timing.
-    known: BTreeMap<(usize, usize), Vec<blake3::Hash>>,
+    /// Of each arm and contents, copies of what the outputs were before timing.
+    known: BTreeMap<(usize, usize), Vec<DeviceMemory<'a>>>,
     looked_at: u32,
-    bytes_read: u64,
     pub notes: Vec<String>,
 }
 
-impl Book {
+impl<'a> Book<'a> {
     /// Runs each version once with all contents, and compares with the first version.
     fn compare(&mut self, versions: &[Version], bench: &Bench, when: When) -> Result<(), Trouble> {
         let kinds = versions.iter().map(Version::kinds).max().unwrap_or(1);
         for contents in 0..kinds {
-            let mut first = vec![];
             for version in versions {
-                let found = once(version, contents, bench)?;
-                if when == When::Before {
-                    self.known.insert((version.index, contents), hashes(&found));
-                }
-                match version.index {
-                    0 => first = found,
-                    arm => self.enter((arm, contents, when), &first, found),
+                once(version, contents, bench)?;
+                if version.index > 0 {
+                    self.enter(versions, version, version.set(contents)?, bench, when)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Enters outputs of an arm beside those of the first.
-    fn enter(&mut self, (arm, contents, when): (usize, usize, When), first: &[Vec<u8>], found: Vec<Vec<u8>>) {
-        for (output, (own, reference)) in found.into_iter().zip(first).enumerate() {
-            let mut differing = None;
-            if own != *reference {
-                let bytes: usize = self.sent.iter().map(Vec::len).sum();
-                if (bytes + own.len() + reference.len()) as u64 > SENT_BACK {
-                    self.notes.push(format!("an answer of arm {arm} differs and was too large to be looked at"));
+    /// Keeps what the outputs are now.
+    fn keep(&mut self, context: &'a Context, versions: &[Version]) -> Result<(), Trouble> {
+        for version in versions {
+            for set in version.sets.iter().take(version.kinds()) {
+                let mut copies = vec![];
+                for (place, at) in version.outputs(set) {
+                    let copy = other("allocating memory for answers", context.allocate(place.buffer.bytes))?;
+                    copy.copy_from(0, &at.memory, at.first, place.buffer.bytes)?;
+                    copies.push(copy);
                 }
-                differing = Some((self.sent.len(), self.sent.len() + 1));
-                self.sent.push(reference.clone());
-                self.sent.push(own);
+                self.known.insert((version.index, set.contents), copies);
             }
-            self.answers.push(Answer { arm: arm as u32, output, contents: contents as u32, when, differing });
         }
+        // As in `Sources::new`.
+        Ok(context.synchronize()?)
     }
 
-    /// Whether there is time to look at the outputs after a sample.
-    pub fn may_look(&self, version: &Version) -> bool {
-        self.bytes_read.saturating_add(version.answer_bytes()) <= READ_WHILE_TIMING
+    /// Enters outputs of a version beside those that the first one has for the same contents.
+    fn enter(
+        &mut self,
+        versions: &[Version],
+        version: &Version,
+        set: &Set,
+        bench: &Bench,
+        when: When,
+    ) -> Result<(), Trouble> {
+        let Some(original) = versions.first() else { return Ok(()) };
+        let (arm, contents) = (version.index as u32, set.contents as u32);
+        let both = original.outputs(original.set(set.contents)?).zip(version.outputs(set));
+        for (output, ((place, first), (_, own))) in both.enumerate() {
+            let bytes = place.buffer.bytes;
+            let mut differing = None;
+            if !bench.tools.are_equal((&first.memory, first.first), (&own.memory, own.first), bytes)? {
+                let sent: u64 = self.sent.iter().map(|s| s.len() as u64).sum();
+                if sent.saturating_add(2 * bytes) > SENT_BACK {
+                    return Err(Trouble::Other(format!(
+                        "answers of {bytes} bytes differ and are too large to be looked at"
+                    )));
+                }
+                differing = Some((self.sent.len(), self.sent.len() + 1));
+                self.sent.push(first.read(&place.buffer)?);
+                self.sent.push(own.read(&place.buffer)?);
+            }
+            self.answers.push(Answer { arm, output, contents, when, differing });
+        }
+        Ok(())
     }
 
     /// Looks at the outputs in a set that was just timed. Where they are others than before, the first version is asked
     /// again, too.
     pub fn look(&mut self, versions: &[Version], at: usize, set: &Set, bench: &Bench) -> Result<(), Trouble> {
         let Some(version) = versions.get(at) else { return Ok(()) };
-        let found = version.answers(set)?;
-        self.bytes_read = self.bytes_read.saturating_add(version.answer_bytes());
         self.looked_at += 1;
-        let same = self.known.get(&(at, set.contents)).is_some_and(|known| *known == hashes(&found));
         let during = self.answers.iter().filter(|a| a.when == When::During).count();
-        if same || during >= MOST_DURING {
-            return Ok(());
+        let Some(known) = self.known.get(&(at, set.contents)).filter(|_| during < MOST_DURING) else { return Ok(()) };
+        for ((place, own), known) in version.outputs(set).zip(known) {
+            if !bench.tools.are_equal((&own.memory, own.first), (known, 0), place.buffer.bytes)? {
+                if let Some(original) = versions.first().filter(|_| at > 0) {
+                    once(original, set.contents, bench)?;
+                    self.enter(versions, version, set, bench, When::During)?;
+                }
+                break;
+            }
         }
-        let Some(original) = versions.first() else { return Ok(()) };
-        let first = once(original, set.contents, bench)?;
-        self.enter((at, set.contents, When::During), &first, found);
         Ok(())
     }
 }
 
-fn hashes(answers: &[Vec<u8>]) -> Vec<blake3::Hash> {
-    answers.iter().map(|bytes| blake3::hash(bytes)).collect()
-}
-
-/// The outputs of a run with these contents.
-fn once(version: &Version, contents: usize, bench: &Bench) -> Result<Vec<Vec<u8>>, Trouble> {
+/// A run with these contents.
+fn once(version: &Version, contents: usize, bench: &Bench) -> Result<(), Trouble> {
     let stream = &bench.tools.stream;
     let set = version.set(contents)?;
     version.prepare(stream, bench.sources, set)?;
     version.run(stream, set)?;
-    version.wait(stream)?;
-    version.answers(set)
+    version.wait(stream)
 }

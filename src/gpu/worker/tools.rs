@@ -20,6 +20,10 @@ pub struct Tools<'a> {
     pub l2_bytes: u64,
     flush: Function<'a>,
     nothing: Function<'a>,
+    compare_quads: Function<'a>,
+    compare_bytes: Function<'a>,
+    /// Is set where something differs.
+    differs: DeviceMemory<'a>,
     other_lines: DeviceMemory<'a>,
     /// Blocks that fill the device.
     blocks: u32,
@@ -32,6 +36,8 @@ impl<'a> Tools<'a> {
         let bytes = TIMES_L2 * l2_bytes;
         let other_lines = other("allocating what empties the cache", context.allocate(bytes))?;
         other_lines.fill(0, bytes, 0)?;
+        // Setting and copying go to the default stream, which no other one waits for.
+        context.synchronize()?;
         let multiprocessors = u32::try_from(context.multiprocessors()?).unwrap_or(1).max(1);
         Ok(Tools {
             stream: context.stream()?,
@@ -40,6 +46,9 @@ impl<'a> Tools<'a> {
             l2_bytes,
             flush: image.function("kopt_flush")?,
             nothing: image.function("kopt_nothing")?,
+            compare_quads: image.function("kopt_compare_quads")?,
+            compare_bytes: image.function("kopt_compare_bytes")?,
+            differs: other("allocating memory", context.allocate(4))?,
             other_lines,
             blocks: 4 * multiprocessors,
             context,
@@ -58,6 +67,31 @@ impl<'a> Tools<'a> {
         let shape =
             Shape { grid: [self.blocks, 1, 1], block: [512, 1, 1], shared: 0, cluster: None, cooperative: false };
         Ok(self.flush.launch(Some(&self.stream), &shape, &mut arguments, &[8, 8])?)
+    }
+
+    /// Whether two ranges of device memory hold the same bytes.
+    pub fn are_equal(
+        &self,
+        (a, a_offset): (&DeviceMemory, u64),
+        (b, b_offset): (&DeviceMemory, u64),
+        bytes: u64,
+    ) -> Result<bool, Trouble> {
+        let (a, b) = (a.address().wrapping_add(a_offset), b.address().wrapping_add(b_offset));
+        let whole = if a % 16 == 0 && b % 16 == 0 { bytes / 16 * 16 } else { 0 };
+        self.stream.fill(&self.differs, 0, 4, 0)?;
+        let shape =
+            Shape { grid: [self.blocks, 1, 1], block: [512, 1, 1], shared: 0, cluster: None, cooperative: false };
+        for (kernel, from, count) in
+            [(&self.compare_quads, 0, whole / 16), (&self.compare_bytes, whole, bytes.saturating_sub(whole))]
+        {
+            if count > 0 {
+                let numbers = [a.wrapping_add(from), b.wrapping_add(from), count, self.differs.address()];
+                let mut arguments = numbers.map(|n: u64| n.to_le_bytes().to_vec());
+                kernel.launch(Some(&self.stream), &shape, &mut arguments, &[8; 4])?;
+            }
+        }
+        self.stream.synchronize()?;
+        Ok(self.differs.read(0, 4)?.iter().all(|b| *b == 0))
     }
 
     fn launch_nothing(&self) -> Result<(), Trouble> {
