@@ -70,6 +70,8 @@ pub(super) struct Decoder<'a> {
     frame: u32,
     current: usize,
     body: &'a [Statement],
+    /// What a pragma said of the instruction that comes next.
+    used_bytes: Option<u32>,
     /// How often the function in hand names each symbol; made when it is first asked.
     pub mentions: Vec<u32>,
     edges: Vec<(u32, u32)>,
@@ -96,6 +98,7 @@ impl<'a> Decoder<'a> {
             statics: vec![],
             scalars: vec![],
             lists: vec![],
+            used_bytes: vec![],
             targets: vec![],
             functions: vec![],
             calls: vec![],
@@ -128,6 +131,7 @@ impl<'a> Decoder<'a> {
             frame: 0,
             current: 0,
             body: &[],
+            used_bytes: None,
             mentions: vec![],
             edges: vec![],
             address_taken: false,
@@ -214,10 +218,16 @@ impl<'a> Decoder<'a> {
             Statement::Instruction(instruction) => {
                 self.location = instruction.location;
                 self.line = instruction.line;
-                self.instruction(instruction)
+                let decoded = self.instruction(instruction);
+                self.used_bytes = None;
+                decoded
             }
             Statement::Registers { prefix, count, ty, vector } => self.declare_registers(*prefix, *count, *ty, *vector),
             Statement::Variable(variable) => self.declare_local(variable),
+            Statement::UsedBytes(mask) => {
+                self.used_bytes = Some(*mask);
+                Ok(())
+            }
             Statement::Targets(label, targets) => {
                 self.scope.define_targets(*label, targets);
                 Ok(())

@@ -14,6 +14,8 @@ use crate::ptx::error::PtxError;
 /// Addresses between allocations that belong to nobody, at least.
 const GUARD: u64 = 1 << 16;
 const FIRST: u64 = 0x10_0000_0000;
+/// Bytes by which the blocks of a cooperative launch meet.
+pub(crate) const WORKSPACE: u32 = 64;
 
 /// One allocation, by its number in the order of allocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -165,6 +167,8 @@ pub struct Memory {
     next: u64,
     used: u64,
     limit: Option<u64>,
+    /// The words by which the blocks of a cooperative launch meet.
+    workspace: Option<AllocationId>,
     /// First number for accesses of the next launch; see `shadow`.
     pub(crate) segment: u32,
 }
@@ -323,6 +327,30 @@ impl Memory {
     pub(crate) fn forget(&mut self) {
         self.allocations.iter_mut().for_each(Allocation::forget);
         self.segment = 0;
+    }
+
+    /// Makes the words by which the blocks of a cooperative launch meet, as the driver does before each: the size of the
+    /// structure, and the barrier, which is zero.
+    pub(crate) fn open_workspace(&mut self) -> Result<(), PtxError> {
+        let id = match self.workspace {
+            Some(id) => id,
+            None => self.place("words by which the grid meets", u64::from(WORKSPACE), 256, false)?,
+        };
+        self.workspace = Some(id);
+        let mut words = [0; WORKSPACE as usize];
+        words[..4].copy_from_slice(&WORKSPACE.to_le_bytes());
+        self.get(id)?.store_bytes(0, &words);
+        Ok(())
+    }
+
+    /// Address of that; 0 without one.
+    pub(crate) fn workspace(&self) -> u64 {
+        self.workspace.and_then(|id| self.address(id).ok()).unwrap_or(0)
+    }
+
+    /// Whether an allocation, by its index, is the user's and not the driver's.
+    pub(crate) fn is_of_user(&self, index: usize) -> bool {
+        self.workspace.is_none_or(|id| id.0 as usize != index)
     }
 
     /// Contents and defined marks of everything that a launch may write.

@@ -21,6 +21,8 @@ use crate::ptx::error::PtxError;
 
 /// Instructions that a block runs before the next one when blocks may wait for each other.
 const BLOCK_TURN: u64 = 1 << 20;
+/// Bytes of shared memory that are kept for cooperative groups.
+const RESERVED: u32 = 1024;
 /// Blocks held at once then, at most.
 const RESIDENT: usize = 4096;
 
@@ -50,6 +52,9 @@ fn run_at(
 ) -> Result<Outcome, PtxError> {
     let shared = check(program, launch, options)?;
     memory.load(program)?;
+    if program.is_cooperative() {
+        memory.open_workspace()?;
+    }
     let dynamic_offset = shared - launch.dynamic_shared;
     let blocks = launch.grid.iter().map(|n| u64::from(*n)).product::<u64>();
     let instance = match options.mode {
@@ -69,7 +74,15 @@ fn run_at(
         memory.forget();
     }
     let segment = memory.segment;
-    let because = communicates(&job.context(memory, segment, false)).map(str::to_owned);
+    let because = {
+        let ctx = job.context(memory, segment, false);
+        let room = job.room(&ctx) as u64;
+        if program.is_cooperative() && blocks > room {
+            let what = format!("a grid of {blocks} blocks that must all be under way at once; there is room for {room}");
+            return Err(PtxError::Limit(what));
+        }
+        communicates(&ctx).map(str::to_owned)
+    };
     let threads = u64::from(options.threads.clamp(1, 256)).min(blocks);
     let parts = if because.is_none() && threads > 1 { job.in_parallel(memory, blocks, threads) } else { None };
     let parts = match parts {
@@ -117,6 +130,7 @@ impl Job<'_> {
             params: &self.launch.params,
             shared: vec![],
             shared_bytes: self.shared,
+            reserved: self.reserved(),
             dynamic_offset: self.dynamic_offset,
             hints: vec![0; self.program.code.len()],
             block_registers: super::blocks::block_registers(self.program),
@@ -135,10 +149,27 @@ impl Job<'_> {
             steps: 0,
             polls: 0,
             yields: 0,
+            makes_way: false,
+            workspace: if self.program.is_cooperative() { memory.workspace() } else { 0 },
             halt: None,
             flows: None,
             observer: self.observer,
         }
+    }
+
+    /// Where the memory lies that is kept for cooperative groups: behind the program's own, far enough for what runs over
+    /// its end not to meet it.
+    fn reserved(&self) -> std::ops::Range<u32> {
+        if !self.program.uses_reserved_shared() {
+            return 0..0;
+        }
+        let start = self.shared.next_multiple_of(RESERVED) + RESERVED;
+        start..start + RESERVED
+    }
+
+    /// How many blocks may be under way at once.
+    fn room(&self, ctx: &Context) -> usize {
+        (self.options.limits.state_bytes / Resident::bytes(ctx).max(1)).clamp(1, RESIDENT as u64) as usize
     }
 
     fn part(ctx: Context, prints: Vec<String>) -> Part {
@@ -160,7 +191,7 @@ impl Job<'_> {
         let mut ctx = self.context(memory, memory.segment, !fair && self.options.threads > 1);
         let check = self.instance == Instance::Full;
         let mut prints = vec![];
-        let room = (self.options.limits.state_bytes / Resident::bytes(&ctx).max(1)).clamp(1, RESIDENT as u64) as usize;
+        let room = self.room(&ctx);
         let count = self.launch.grid.iter().map(|n| u64::from(*n)).product::<u64>();
         // Blocks that wait for others may rely on lower ones being under way: then only those held at once change places.
         let window = if fair { room as u64 } else { count };
@@ -284,7 +315,7 @@ impl Job<'_> {
 
 fn traffic(memory: &Memory, touched: &Touched) -> Vec<Traffic> {
     let both = memory.allocations.iter().zip(&touched.allocations);
-    let counted = both.map(|(a, bits)| {
+    let counted = both.enumerate().filter(|(n, _)| memory.is_of_user(*n)).map(|(_, (a, bits))| {
         let (read, written) = bits.counts();
         Traffic { allocation: a.name.clone(), read: 4 * read, written: 4 * written }
     });

@@ -2,7 +2,7 @@
 
 use super::local::Element;
 use super::{addresses, registers};
-use crate::ptx::decode::memory::{NEAR, ORDERED, STRONG, TENTATIVE, VOLATILE, WIDE_BASE};
+use crate::ptx::decode::memory::{GAPS, NEAR, ORDERED, STRONG, TENTATIVE, VOLATILE, WIDE_BASE};
 use crate::ptx::decode::op::Inst;
 use crate::ptx::machine::context::{Config, Context};
 use crate::ptx::machine::findings::Kind;
@@ -56,6 +56,9 @@ pub(crate) fn load<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32
 pub(crate) fn load_at<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: u32, at: &WideRow) {
     if C::COUNT {
         count_sectors(ctx, i, pc, m, at);
+    }
+    if i.m & GAPS != 0 {
+        return super::gaps::load_global::<C>(ctx, w, i, pc, m, at);
     }
     load_lanes::<C>(ctx, w, i, pc, m, at);
 }
@@ -145,7 +148,7 @@ pub(crate) fn locate<'a>(ctx: &mut Context<'a>, address: u64, access: Access) ->
 
 #[cold]
 #[inline(never)]
-fn outside(ctx: &mut Context, address: u64, access: Access, misaligned: bool) {
+pub(super) fn outside(ctx: &mut Context, address: u64, access: Access, misaligned: bool) {
     let memory = ctx.memory;
     let size = access.size;
     if misaligned {

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::global::{Access, check_row_read, check_row_write, define_row};
 use super::shared::{WORD, WORD_BITS, check_row_write as check_shared_row_write, count};
-use crate::ptx::decode::memory::{SIGNED, STRONG, TENTATIVE, WIDE_BASE};
+use crate::ptx::decode::memory::{GAPS, SIGNED, STRONG, TENTATIVE, WIDE_BASE};
 use crate::ptx::decode::op::Inst;
 use crate::ptx::machine::context::{Config, Context};
 use crate::ptx::machine::file::Half;
@@ -134,7 +134,7 @@ pub(super) fn store_shared<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst,
     true
 }
 
-const GLOBAL_WORD_BITS: u32 = 0x1ff & !SIGNED | STRONG | WIDE_BASE;
+const GLOBAL_WORD_BITS: u32 = 0x1ff & !SIGNED | STRONG | WIDE_BASE | GAPS;
 const GLOBAL_WORD: u32 = 2 | 1 << 5 | WIDE_BASE;
 
 /// First addresses of both half warps, if the lanes of each read words side by side.

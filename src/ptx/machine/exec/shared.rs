@@ -2,7 +2,7 @@
 
 use super::local::Element;
 use super::{addresses, registers};
-use crate::ptx::decode::memory::{ORDERED, STRONG, WIDE_BASE};
+use crate::ptx::decode::memory::{GAPS, ORDERED, STRONG, WIDE_BASE};
 use crate::ptx::decode::op::Inst;
 use crate::ptx::machine::context::{Config, Context};
 use crate::ptx::machine::findings::Kind;
@@ -37,8 +37,8 @@ pub(crate) fn load<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32
     load_at::<C>(ctx, w, i, pc, m, &at);
 }
 
-/// The form of `Inst::m` of a weak 4-byte access: element size, one element, 32-bit registers.
-pub(super) const WORD_BITS: u32 = 0x1f7 | STRONG;
+/// The form of `Inst::m` of a weak 4-byte access: element size, one element, 32-bit registers, all bytes used.
+pub(super) const WORD_BITS: u32 = 0x1f7 | STRONG | GAPS;
 pub(super) const WORD: u32 = 2 | 1 << 5;
 
 #[inline(never)]
@@ -194,7 +194,9 @@ pub(crate) fn write_shared(shared: &mut [u32], offset: u32, size: u32, value: u6
 /// Whether an access is aligned and inside; else a finding.
 #[inline(always)]
 pub(crate) fn inside(ctx: &mut Context, offset: u32, access: Access) -> bool {
-    let fits = offset <= ctx.shared_bytes && access.size <= ctx.shared_bytes - offset;
+    let end = u64::from(offset) + u64::from(access.size);
+    let own = end <= u64::from(ctx.shared_bytes);
+    let fits = own || (offset >= ctx.reserved.start && end <= u64::from(ctx.reserved.end));
     if fits && offset & (access.size - 1) == 0 {
         return true;
     }
@@ -204,7 +206,7 @@ pub(crate) fn inside(ctx: &mut Context, offset: u32, access: Access) -> bool {
 
 #[cold]
 #[inline(never)]
-fn outside(ctx: &mut Context, offset: u32, access: Access, fits: bool) {
+pub(super) fn outside(ctx: &mut Context, offset: u32, access: Access, fits: bool) {
     let kind = if fits { Kind::Misaligned } else { Kind::OutOfBounds };
     let (size, all) = (access.size, ctx.shared_bytes);
     ctx.report(kind, access.pc, access.thread, Some(u64::from(offset)), || {
@@ -223,6 +225,9 @@ fn load_lanes<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: 
     }
     if C::COUNT {
         count(ctx, pc, wavefronts(at, bytes, m));
+    }
+    if i.m & GAPS != 0 {
+        return super::gaps::load_shared::<C>(ctx, w, i, pc, m, at);
     }
     for lane in lanes(m) {
         let access = Access { pc, thread: 32 * w.index + lane as u32, size: bytes, how: strength(i.m) };
