@@ -12,6 +12,7 @@ mod control;
 mod convert;
 mod float;
 pub(crate) mod flow;
+pub(crate) mod granular;
 mod half;
 pub(crate) mod live;
 pub(crate) mod matrix;

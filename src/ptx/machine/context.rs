@@ -90,6 +90,8 @@ pub(crate) struct Context<'a> {
     pub dynamic_offset: u32,
     pub hints: Vec<u32>,
     pub block_registers: Vec<(u16, u8, bool)>,
+    /// Instructions that are there to round; see `decode::granular`. Kept in `Mode::Float64` only.
+    pub granular: &'a [bool],
     /// Registers that may be read before they are written.
     pub unset: Vec<Place>,
     pub block: u64,

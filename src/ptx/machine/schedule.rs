@@ -69,7 +69,9 @@ fn run_at(
         instance
     };
     let unset = crate::ptx::decode::live::unset(program);
-    let job = Job { program, launch, options, shared, dynamic_offset, level, instance, observer, unset };
+    let wider = options.mode == Mode::Float64;
+    let granular = if wider { crate::ptx::decode::granular::granular(program) } else { vec![] };
+    let job = Job { program, launch, options, shared, dynamic_offset, level, instance, observer, unset, granular };
     if memory.segment >= super::shadow::LAST / 2 {
         memory.forget();
     }
@@ -103,6 +105,7 @@ struct Job<'a> {
     instance: Instance,
     observer: Option<&'a Mutex<dyn Observer>>,
     unset: Vec<Place>,
+    granular: Vec<bool>,
 }
 
 /// What one worker did.
@@ -134,6 +137,7 @@ impl Job<'_> {
             dynamic_offset: self.dynamic_offset,
             hints: vec![0; self.program.code.len()],
             block_registers: super::blocks::block_registers(self.program),
+            granular: &self.granular,
             unset: self.unset.clone(),
             block: 0,
             threads: self.launch.block.iter().product(),

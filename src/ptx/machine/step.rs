@@ -215,7 +215,7 @@ pub(crate) fn run_group<C: Config>(
             }
             continue;
         }
-        if C::ALTERED && super::exec::altered::run(ctx, w, &i, m) {
+        if C::ALTERED && super::exec::altered::run(ctx, w, &i, pc, m) {
             pc += 1;
             if pc >= limit {
                 g.pc = pc;
