@@ -206,10 +206,7 @@ fn instructions_by_hand() {
         ("lop3.b32 %r0, 12, 10, 9, 0x96;", 12 ^ 10 ^ 9),
         ("bfe.u32 %r0, 0xabcd, 4, 8;", 0xbc),
         // Adding floats atomically flushes subnormals in global memory and keeps them in shared memory.
-        (
-            "st.global.b32 [%d8], 1; mov.b32 %r1, 2; red.global.add.f32 [%d8], %r1; ld.global.b32 %r0, [%d8];",
-            0,
-        ),
+        ("st.global.b32 [%d8], 1; mov.b32 %r1, 2; red.global.add.f32 [%d8], %r1; ld.global.b32 %r0, [%d8];", 0),
         (
             ".shared .align 4 .b32 s; st.shared.b32 [s], 1; mov.b32 %r1, 2; red.shared.add.f32 [s], %r1; \
              ld.shared.b32 %r0, [s];",

@@ -49,7 +49,8 @@ fn functions_of_bits_are_as_in_double_precision() {
             let cut = slice("user.cu", TEXT, &Target::Name(name), &NoHeaders).unwrap_or_else(|e| panic!("{name}: {e}"));
             let request = CompileRequest { slice: &cut, names: vec![], arch: "sm_80", options };
             let compiled = gate.compile(&request).unwrap_or_else(|e| panic!("{name}: {e}"));
-            let program = Program::decode(&parse(&compiled.ptx).unwrap(), name).unwrap_or_else(|e| panic!("{name}: {e}"));
+            let program =
+                Program::decode(&parse(&compiled.ptx).unwrap(), name).unwrap_or_else(|e| panic!("{name}: {e}"));
             let (memory, outcome) = case.run(&program, Options { mode: Mode::Float64, ..Options::default() });
             assert!(outcome.completed, "{name}");
             let inputs = case.floats(&memory, "in");

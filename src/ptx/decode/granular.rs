@@ -130,9 +130,9 @@ fn is_integer(program: &Program, i: &Inst) -> bool {
     use super::op::Scalar as What;
     use Op::*;
     match i.op {
-        Add32 | Sub32 | Mul32 | Mad32 | MulHiU32 | MulHiS32 | MulWideU32 | MulWideS32 | MadWideU32 | MadWideS32 | MinU32
-        | MinS32 | MaxU32 | MaxS32 | And32 | Or32 | Xor32 | Not32 | Neg32 | Shl32 | ShrU32 | ShrS32 | Lop3 | ZeroExtend
-        | SignExtend | SetpU32 | SetpS32 | S32ToF32 | U32ToF32 => true,
+        Add32 | Sub32 | Mul32 | Mad32 | MulHiU32 | MulHiS32 | MulWideU32 | MulWideS32 | MadWideU32 | MadWideS32
+        | MinU32 | MinS32 | MaxU32 | MaxS32 | And32 | Or32 | Xor32 | Not32 | Neg32 | Shl32 | ShrU32 | ShrS32 | Lop3
+        | ZeroExtend | SignExtend | SetpU32 | SetpS32 | S32ToF32 | U32ToF32 => true,
         Op::Scalar => program.scalars.get(i.m as usize).is_some_and(|s| {
             matches!(
                 s.what,

@@ -278,7 +278,9 @@ fn row(ctx: &Context, warp: u32, value: Value) -> [u64; 32] {
 pub(crate) fn communicates(ctx: &Context) -> Option<&'static str> {
     let traits = ctx.program.traits;
     if ctx.program.is_cooperative() {
-        return Some("the grid synchronises itself: all its blocks are under way at once, as a cooperative launch has it");
+        return Some(
+            "the grid synchronises itself: all its blocks are under way at once, as a cooperative launch has it",
+        );
     }
     if traits.ordered_atomics {
         return Some("atomics on global memory whose order can be seen");

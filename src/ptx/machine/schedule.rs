@@ -2,14 +2,12 @@
 
 use std::sync::Mutex;
 
-use rayon::prelude::*;
-
 use super::blocks::{Progress, Resident, communicates};
 use super::context::{Context, Halt};
 use super::counters::{Counters, Site, Traffic};
 use super::dispatch::{Instance, Level};
 use super::findings::Findings;
-use super::launch::{Launch, Mode, Options, Outcome, Schedule};
+use super::launch::{Launch, Mode, Options, Outcome, Schedule, check};
 use super::memory::Memory;
 use super::observe::Observer;
 use super::permutation::Permutation;
@@ -80,7 +78,8 @@ fn run_at(
         let ctx = job.context(memory, segment, false);
         let room = job.room(&ctx) as u64;
         if program.is_cooperative() && blocks > room {
-            let what = format!("a grid of {blocks} blocks that must all be under way at once; there is room for {room}");
+            let what =
+                format!("a grid of {blocks} blocks that must all be under way at once; there is room for {room}");
             return Err(PtxError::Limit(what));
         }
         communicates(&ctx).map(str::to_owned)
@@ -248,20 +247,30 @@ impl Job<'_> {
 
     /// Ranges of blocks on several threads. None if what they did depends on their order; memory is as before then.
     fn in_parallel(&self, memory: &mut Memory, blocks: u64, threads: u64) -> Option<Vec<Part>> {
-        let before = memory.snapshot();
-        let shared: &Memory = memory;
-        let ranges: Vec<_> = (0..threads).map(|n| blocks * n / threads..blocks * (n + 1) / threads).collect();
-        let parts: Vec<Part> = match rayon::ThreadPoolBuilder::new().num_threads(threads as usize).build() {
-            Ok(pool) => pool.install(|| ranges.into_par_iter().map(|r| self.in_order(shared, r, false)).collect()),
-            Err(_) => return None,
-        };
-        let touched: Vec<&Touched> = parts.iter().filter_map(|p| p.touched.as_ref()).collect();
-        let clash = touched.iter().enumerate().any(|(n, a)| touched[n + 1..].iter().any(|b| a.conflicts(b)));
-        if clash || parts.iter().any(|p| p.halt.is_some()) {
-            memory.restore(before);
-            return None;
-        }
-        Some(parts)
+        memory.begin_undo();
+        let parts = self.on_threads(memory, blocks, threads).filter(|parts| {
+            let touched: Vec<&Touched> = parts.iter().filter_map(|p| p.touched.as_ref()).collect();
+            let clash = touched.iter().enumerate().any(|(n, a)| touched[n + 1..].iter().any(|b| a.conflicts(b)));
+            !clash && parts.iter().all(|p| p.halt.is_none())
+        });
+        memory.end_undo(parts.is_none());
+        parts
+    }
+
+    /// One range for each thread, the first one for this thread. None if the system gives no threads.
+    fn on_threads(&self, memory: &Memory, blocks: u64, threads: u64) -> Option<Vec<Part>> {
+        let range = |n: u64| blocks * n / threads..blocks * (n + 1) / threads;
+        std::thread::scope(|scope| {
+            let spawn = |n: u64| {
+                std::thread::Builder::new().spawn_scoped(scope, move || self.in_order(memory, range(n), false)).ok()
+            };
+            let others: Vec<_> = (1..threads).map(spawn).collect();
+            let mut parts = vec![self.in_order(memory, range(0), false)];
+            for other in others {
+                parts.push(other?.join().ok()?);
+            }
+            Some(parts)
+        })
     }
 
     fn outcome(&self, parts: Vec<Part>, memory: &mut Memory, because: Option<String>) -> Result<Outcome, PtxError> {
@@ -324,45 +333,6 @@ fn traffic(memory: &Memory, touched: &Touched) -> Vec<Traffic> {
         Traffic { allocation: a.name.clone(), read: 4 * read, written: 4 * written }
     });
     counted.filter(|t| t.read + t.written > 0).collect()
-}
-
-/// Whether the launch fits the program and the limits; gives the bytes of shared memory.
-fn check(program: &Program, launch: &Launch, options: &Options) -> Result<u32, PtxError> {
-    let fail = |what: String| Err(PtxError::Launch(what));
-    let threads = launch.block.iter().try_fold(1u32, |n, e| n.checked_mul(*e)).unwrap_or(u32::MAX);
-    if threads == 0 || threads > 1024 || launch.block[2] > 64 {
-        return fail(format!("a block of {:?} threads; 1 to 1024 are allowed", launch.block));
-    }
-    let [x, y, z] = launch.grid;
-    if x == 0 || y == 0 || z == 0 || x > 0x7fff_ffff || y > 65_535 || z > 65_535 {
-        return fail(format!("a grid of {:?} blocks", launch.grid));
-    }
-    if let Some(required) = program.required_threads
-        && required != launch.block
-    {
-        return fail(format!("the kernel wants blocks of {required:?} threads, not {:?}", launch.block));
-    }
-    if let Some(most) = program.max_threads {
-        let most = most.iter().fold(1u32, |n, e| n.saturating_mul(*e));
-        if threads > most {
-            return fail(format!("{threads} threads in a block, {most} by its launch bounds"));
-        }
-    }
-    if launch.params.len() != program.param_bytes as usize {
-        return fail(format!("{} bytes of arguments, the kernel has {}", launch.params.len(), program.param_bytes));
-    }
-    let base = program.shared_bytes.next_multiple_of(program.dynamic_align.max(1));
-    let base = if launch.dynamic_shared == 0 && !program.has_dynamic_shared() { program.shared_bytes } else { base };
-    let total = base.checked_add(launch.dynamic_shared).filter(|t| *t <= options.limits.shared_bytes);
-    let Some(total) = total else {
-        let limit = options.limits.shared_bytes;
-        return fail(format!("{base} + {} bytes of shared memory, {limit} allowed", launch.dynamic_shared));
-    };
-    let frame = program.functions.first().map_or(0, |f| f.frame);
-    if frame > options.limits.stack_bytes {
-        return fail(format!("{frame} bytes of local memory, {} allowed", options.limits.stack_bytes));
-    }
-    Ok(total)
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@
 use crate::ptx::decode::op::{Approx, Inst, Op, Scalar};
 use crate::ptx::machine::context::Context;
 use crate::ptx::machine::launch::Mode;
+use crate::ptx::machine::predicate::predicate;
 use crate::ptx::machine::regs::*;
-use crate::ptx::machine::step::predicate;
 use crate::ptx::machine::warp::Warp;
 use crate::ptx::scalar::convert::F32_NAN;
 use crate::ptx::scalar::format::F32;

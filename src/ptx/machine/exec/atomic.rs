@@ -119,7 +119,7 @@ pub(super) fn run<C: Config>(ctx: &mut Context, w: &mut Warp, g: &Group, i: &Ins
         if wide { w.q[usize::from(register)][lane] } else { u64::from(w.r[usize::from(register)][lane]) }
     };
     if C::COUNT && space != 2 {
-        super::global::count_sectors_of(ctx, u64::from(size), pc, m, &at);
+        super::sectors::count_sectors_of(ctx, u64::from(size), pc, m, &at);
     }
     for lane in lanes(m) {
         let access = Access { pc, thread: 32 * w.index + lane as u32, size, how: Strength::Atomic };
@@ -134,7 +134,7 @@ pub(super) fn run<C: Config>(ctx: &mut Context, w: &mut Warp, g: &Group, i: &Ins
             let old = read_shared(&ctx.shared, offset, size);
             write_shared(&mut ctx.shared, offset, size, f(old));
             if C::CHECK {
-                super::shared::check_atomic(ctx, offset, access, how);
+                super::check_shared::check_atomic(ctx, offset, access, how);
             }
             old
         } else {
@@ -146,7 +146,7 @@ pub(super) fn run<C: Config>(ctx: &mut Context, w: &mut Warp, g: &Group, i: &Ins
             touch(ctx, allocation, index, How::Update, offset, size);
             let old = update_global(allocation, offset, size, f);
             if C::CHECK {
-                super::global::check_atomic(ctx, allocation, offset, access, how);
+                super::check_global::check_atomic(ctx, allocation, offset, access, how);
             }
             allocation.define(offset, size);
             old

@@ -6,10 +6,10 @@
 //! belongs to the program, and nobody looks at them. So only the used bytes are checked; the access as a whole must be
 //! aligned. A load without the pragma is what the source says, and all of it is checked.
 
-use super::global::{Access, check_read, outside, strength, touch};
+use super::check_global::check_read;
+use super::global::{Access, outside, strength, touch};
 use super::local::Element;
-use super::registers;
-use super::shared;
+use super::{check_shared, registers, shared};
 use crate::ptx::decode::memory::GAPS;
 use crate::ptx::decode::op::Inst;
 use crate::ptx::machine::context::{Config, Context};
@@ -111,7 +111,7 @@ pub(super) fn load_shared<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, 
         }
         if C::CHECK {
             for (from, size) in pieces(used, bytes) {
-                shared::check_read(ctx, at[lane] + from, Access { size, ..access });
+                check_shared::check_read(ctx, at[lane] + from, Access { size, ..access });
             }
         }
     }
