@@ -4,6 +4,10 @@
 
 #[path = "ptx/harness.rs"]
 mod harness;
+#[path = "ptx/reference.rs"]
+mod reference;
+#[path = "ptx/widened.rs"]
+mod widened;
 
 use harness::{Case, found};
 use kopt::compile::{Cache, CompileGate, CompileRequest, NoHeaders, Target, Toolchain, slice};
@@ -203,6 +207,27 @@ fn instructions_by_hand() {
         ("add.cc.u32 %r1, -1, 1; addc.u32 %r0, 3, 4;", 8),
         ("lop3.b32 %r0, 12, 10, 9, 0x96;", 12 ^ 10 ^ 9),
         ("bfe.u32 %r0, 0xabcd, 4, 8;", 0xbc),
+        // Addresses wrap: of 64 bits, and of 32 bits in shared memory.
+        ("st.global.b32 [%d8], 7; add.s64 %d1, %d8, -1024; ld.global.b32 %r0, [%d1+1024];", 7),
+        (
+            "st.global.b32 [%d8], 7; mov.u64 %d1, 0x8000000000000000; add.s64 %d2, %d8, %d1; add.s64 %d2, %d2, %d1; \
+             ld.global.b32 %r0, [%d2];",
+            7,
+        ),
+        (".shared .align 4 .b32 s; st.shared.b32 [s], 7; mov.u32 %r1, 0xfffffff8; ld.shared.b32 %r0, [%r1+8];", 7),
+        // Adding floats atomically flushes subnormals in global memory and keeps them in shared memory.
+        ("st.global.b32 [%d8], 1; mov.b32 %r1, 2; red.global.add.f32 [%d8], %r1; ld.global.b32 %r0, [%d8];", 0),
+        (
+            ".shared .align 4 .b32 s; st.shared.b32 [s], 1; mov.b32 %r1, 2; red.shared.add.f32 [s], %r1; \
+             ld.shared.b32 %r0, [s];",
+            3,
+        ),
+        (
+            ".shared .align 4 .b32 s; st.shared.b32 [s], 1; mov.b32 %r1, 0x80000003; cvta.shared.u64 %d1, s; \
+             atom.add.f32 %r2, [%d1], %r1; ld.shared.b32 %r0, [s];",
+            0x8000_0002,
+        ),
+        ("st.global.b32 [%d8], 0x80000001; atom.add.f32 %r2, [%d8], 0f00000000; ld.global.b32 %r0, [%d8];", 0),
         ("{ .reg .b32 %r0; mov.u32 %r0, 99; } mov.u32 %r0, 3;", 3),
         ("mov.u32 %r0, 0; L: add.u32 %r0, %r0, 1; setp.lt.u32 %p1, %r0, 50; @%p1 bra L;", 50),
         (

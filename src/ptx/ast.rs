@@ -206,6 +206,8 @@ pub enum Statement {
         vector: u8,
     },
     Variable(Variable),
+    /// `.pragma "used_bytes_mask n";`: bytes that the program uses of what the next instruction loads.
+    UsedBytes(u32),
     /// `label: .branchtargets a, b;`
     Targets(Symbol, Vec<Symbol>),
     /// `label: .callprototype ..;`

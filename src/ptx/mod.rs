@@ -46,8 +46,8 @@
 //!
 //! # Limits
 //! Clusters, `wgmma`, `tcgen05`, bulk tensor copies, textures, surfaces, 128-bit registers, device-side allocation and
-//! launches are unsupported, and so are the synchronisation of a whole grid and cooperative-group tiles of more than a
-//! warp, which need memory that the driver gives. `%clock` counts instructions; `%smid` is 0.
+//! launches are unsupported. A grid that synchronises itself is taken for a cooperative launch: that the host launches it
+//! as one, and that a device has room for all its blocks, is not known here. `%clock` counts instructions; `%smid` is 0.
 
 pub mod ast;
 mod decode;

@@ -262,7 +262,7 @@ impl<'a> Parser<'a> {
                 Token::Punct(b'@') => body.push(self.guarded()?),
                 Token::Word(".loc") => self.loc()?,
                 Token::Word(".file") => self.file()?,
-                Token::Word(".pragma") => self.skip_statement()?,
+                Token::Word(".pragma") => self.pragma(&mut body)?,
                 Token::Word(".reg") => self.registers(&mut body)?,
                 Token::Word(word) if word.starts_with('.') => {
                     for variable in self.variables()? {
@@ -282,6 +282,21 @@ impl<'a> Parser<'a> {
                 other => return self.fail(format!("expected a statement, found {other:?}")),
             }
         }
+    }
+
+    /// Only what says something of the next load is kept.
+    fn pragma(&mut self, body: &mut Vec<Statement>) -> Result_<()> {
+        self.advance();
+        let Token::Text(text) = self.token else { return self.skip_statement() };
+        let used = text.split_whitespace().collect::<Vec<_>>();
+        if let ["used_bytes_mask", mask] = used.as_slice() {
+            let mask = match mask.strip_prefix("0x") {
+                Some(digits) => u32::from_str_radix(digits, 16),
+                None => mask.parse(),
+            };
+            body.extend(mask.ok().map(Statement::UsedBytes));
+        }
+        self.skip_statement()
     }
 
     fn labelled(&mut self, label: Symbol) -> Result_<Statement> {

@@ -225,6 +225,7 @@ struct Tok {
 
 impl Tok {
     fn range(self) -> Range<usize> {
+        step(1);
         self.start as usize..self.end as usize
     }
 
@@ -234,12 +235,40 @@ impl Tok {
 
     /// Whether this is the one-byte punctuation `b`.
     fn is(self, b: u8) -> bool {
+        step(1);
         self.byte == b && self.kind == TokenKind::Punct && self.end - self.start == 1
     }
 
     fn is_word(self) -> bool {
+        step(1);
         self.kind == TokenKind::Word
     }
+}
+
+/// What tests count instead of time: bytes scanned or blanked, and looks at tokens.
+#[cfg(test)]
+pub(super) mod steps {
+    use std::cell::Cell;
+
+    thread_local! {
+        static STEPS: Cell<u64> = const { Cell::new(0) };
+    }
+
+    pub fn count(steps: usize) {
+        STEPS.set(STEPS.get() + steps as u64);
+    }
+
+    /// The steps of this thread since the last call.
+    pub fn take() -> u64 {
+        STEPS.replace(0)
+    }
+}
+
+/// Counts steps in tests; nothing else.
+#[inline(always)]
+pub(super) fn step(_count: usize) {
+    #[cfg(test)]
+    steps::count(_count);
 }
 
 /// Limits that no code written by people or generators comes near; beyond them a file is counted, not masked.
@@ -401,6 +430,7 @@ impl<'t> Masker<'t> {
 
     /// Overwrites by blanks; newlines stay, and so do carriage returns in front of them.
     fn blank(&mut self, range: Range<usize>) {
+        step(range.len());
         if let Some(bytes) = self.out.get_mut(range) {
             for b in bytes {
                 if *b != b'\n' && *b != b'\r' {

@@ -139,6 +139,7 @@ impl<'t> Scanner<'t> {
     }
 
     fn peek(&self, ahead: usize) -> u8 {
+        super::mask::step(1);
         self.bytes.get(self.at + ahead).copied().unwrap_or(0)
     }
 

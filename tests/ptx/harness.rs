@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! // launch 2 128 0            grid, block (x or x,y), dynamic shared bytes
-//! // buffer in f32 256 iota    iota | ones | zeros | mod7 | mod13 | ints | none (undefined)
+//! // buffer in f32 256 iota    iota | ones | zeros | mod7 | mod13 | spread | ints | none (undefined)
 //! // int 100
 //! // float 0.5
 //! // steps 100000              instruction budget of a block
@@ -24,6 +24,11 @@ enum Argument {
     Buffer(usize),
     Int(i32),
     Float(f32),
+}
+
+/// Numbers from -10 to 10, none of them round, and each with another fraction.
+fn spread(i: usize, count: usize) -> f32 {
+    (20.0 * (i as f64 + 0.37) / count as f64 - 10.0) as f32
 }
 
 fn extents(text: &str) -> [u32; 3] {
@@ -78,6 +83,7 @@ impl Case {
                 "mod7" => (0..*count).flat_map(|i| ((i % 7) as f32).to_le_bytes()).collect(),
                 "mod13" => (0..*count).flat_map(|i| ((i * 7 % 13) as f32).to_le_bytes()).collect(),
                 "mod13+1" => (0..*count).flat_map(|i| (((i * 7 + 1) % 13) as f32).to_le_bytes()).collect(),
+                "spread" => (0..*count).flat_map(|i| spread(i, *count).to_le_bytes()).collect(),
                 "ints" => (0..*count as u32).flat_map(u32::to_le_bytes).collect(),
                 _ => (0..*count).flat_map(|i| float(i).to_le_bytes()).collect(),
             };

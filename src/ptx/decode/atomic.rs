@@ -135,7 +135,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Whether any instruction of the function reads a register: an atomic whose result nobody reads is a reduction.
-    fn is_read(&mut self, register: &Operand) -> bool {
+    pub(super) fn is_read(&mut self, register: &Operand) -> bool {
         let Operand::Name(name) = register else { return true };
         if self.mentions.is_empty() {
             self.mentions = vec![0; self.module.names.len()];

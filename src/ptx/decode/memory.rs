@@ -2,7 +2,8 @@
 //!
 //! `m` of loads and stores: bits 0-2 log2 of the element's bytes, 3 sign-extend, 4 registers are 64-bit, 5-8 elements,
 //! 9 the base register has 64 bits, 10 strong (volatile, relaxed, acquire, release), 11 acquire or release,
-//! 12 frame-relative, 13 16-bit registers, 15 volatile, 16 scope of the block, 17 tentative (`tentative`).
+//! 12 frame-relative, 13 16-bit registers, 15 volatile, 16 scope of the block, 17 tentative (`patterns`), 18 some of the
+//! bytes are not used: `b` is the index of the mask of those that are.
 
 use super::mods::Mods;
 use super::op::*;
@@ -20,6 +21,10 @@ pub(crate) const SHORT_REGS: u32 = 1 << 13;
 pub(crate) const VOLATILE: u32 = 1 << 15;
 pub(crate) const NEAR: u32 = 1 << 16;
 pub(crate) const TENTATIVE: u32 = 1 << 17;
+pub(crate) const GAPS: u32 = 1 << 18;
+
+/// Different masks of used bytes that a program may have; later ones are taken for all bytes.
+const MASKS: usize = 1024;
 
 /// Cache hints, scopes and weak ordering: no effect on what one block computes.
 pub(super) fn is_hint(part: &str) -> bool {
@@ -138,12 +143,47 @@ impl<'a> Decoder<'a> {
             let list = self.list(&registers);
             (inst.c, inst.d) = ((list >> 16) as u16, list as u16);
         }
+        if !store && strong.is_none() && space != Space::Param {
+            self.gaps(&mut inst, ty.bytes(), parts);
+        }
         if strong.is_some() && matches!(space, Space::Global | Space::Generic) {
             self.program.traits.volatile_global = true;
         }
         self.program.traits.synchronises |= inst.m & ORDERED != 0;
         self.push(inst)?;
         Ok(true)
+    }
+
+    /// What the compiler says of bytes that it loads beside those that the source asks for, to make one wide access of
+    /// several (`.pragma "used_bytes_mask n"`). It is not believed of a whole element whose register the function names
+    /// again: bytes of such a register are used.
+    fn gaps(&mut self, inst: &mut Inst, size: u32, parts: &[Operand]) {
+        let Some(mut used) = self.used_bytes else { return };
+        let total = size * parts.len() as u32;
+        if total > 32 {
+            return;
+        }
+        let (all, element) = (u32::MAX >> (32 - total), u32::MAX >> (32 - size));
+        for (n, part) in parts.iter().enumerate() {
+            let bytes = element.checked_shl(n as u32 * size).unwrap_or(0);
+            if used & bytes == 0 && !matches!(part, Operand::Sink) && self.is_read(part) {
+                used |= bytes;
+            }
+        }
+        used &= all;
+        if used == 0 || used == all {
+            return;
+        }
+        let masks = &mut self.program.used_bytes;
+        let at = masks.iter().position(|m| *m == used).unwrap_or(masks.len());
+        if at >= MASKS {
+            return;
+        }
+        if at == masks.len() {
+            masks.push(used);
+        }
+        inst.m |= GAPS;
+        inst.b = at as u16;
     }
 
     fn memory_op(&self, store: bool, space: Space, address: super::operand::Address) -> Decoded<Op> {

@@ -92,6 +92,11 @@ impl<'a> Decoder<'a> {
             "%lanemask_ge" => Special::MaskGe,
             "%dynamic_smem_size" => Special::DynamicShared,
             "%total_smem_size" => Special::TotalShared,
+            // What the library of cooperative groups keeps the barriers of tiles of more than a warp in.
+            "%reserved_smem_offset_1" => Special::ReservedShared,
+            // The address of the words by which a grid meets: its upper half and its lower one.
+            "%envreg1" => Special::Workspace(1),
+            "%envreg2" => Special::Workspace(0),
             // One multiprocessor runs everything.
             "%gridid" | "%cluster_ctarank" | "%smid" => Special::Zero,
             _ => return Ok(None),

@@ -28,6 +28,10 @@ pub(crate) enum Special {
     MaskGe,
     DynamicShared,
     TotalShared,
+    /// Where the shared memory begins that is kept for cooperative groups.
+    ReservedShared,
+    /// Lower (0) and upper half (1) of the address of the words by which the blocks of a cooperative launch meet.
+    Workspace(u8),
     Zero,
 }
 
@@ -136,6 +140,8 @@ pub struct Program {
     pub(crate) statics: Vec<Static>,
     pub(crate) scalars: Vec<ScalarOp>,
     pub(crate) lists: Vec<u16>,
+    /// Masks of bytes that loads with `GAPS` use.
+    pub(crate) used_bytes: Vec<u32>,
     pub(crate) targets: Vec<Vec<u32>>,
     pub(crate) functions: Vec<FunctionInfo>,
     pub(crate) calls: Vec<CallSite>,
@@ -189,6 +195,22 @@ impl Program {
 
     pub(crate) fn has_dynamic_shared(&self) -> bool {
         self.variables.iter().any(|v| v.space == Space::Shared)
+    }
+
+    /// Whether a special register is read.
+    fn reads(&self, which: impl Fn(Special) -> bool) -> bool {
+        let values = self.values32.iter().chain(&self.values64);
+        values.into_iter().any(|v| matches!(v.1, Value::Special(special) if which(special)))
+    }
+
+    /// Whether the grid synchronises itself, which only a cooperative launch can.
+    pub fn is_cooperative(&self) -> bool {
+        self.reads(|s| matches!(s, Special::Workspace(_)))
+    }
+
+    /// Whether it uses the shared memory that is kept for cooperative groups.
+    pub(crate) fn uses_reserved_shared(&self) -> bool {
+        self.reads(|s| s == Special::ReservedShared)
     }
 
     pub(crate) fn uses(&self, op: Op) -> bool {

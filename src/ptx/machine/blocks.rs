@@ -43,7 +43,7 @@ impl Resident {
         Resident {
             block: 0,
             warps: (0..warps).map(|n| warp(ctx, n)).collect(),
-            shared: vec![0; ctx.shared_bytes as usize / 4 + 40],
+            shared: vec![0; ctx.shared_words() + 40],
             barriers: vec![Barrier::default(); 16],
             shadow: BlockState::default(),
             fuel: 0,
@@ -94,7 +94,8 @@ impl Resident {
         }
         if check {
             self.swap(ctx);
-            ctx.shadow.begin_block(block, self.warps.len(), count, ctx.shared_bytes as usize / 4 + 8);
+            let reserved = ctx.reserved.start as usize / 4..ctx.reserved.end as usize / 4;
+            ctx.shadow.begin_block(block, self.warps.len(), count, ctx.shared_words() + 8, reserved);
             self.swap(ctx);
         }
     }
@@ -124,7 +125,7 @@ impl Resident {
         let check = instance == Instance::Full;
         let start = ctx.fuel;
         // What other blocks of the same worker did must not show.
-        (ctx.yields, ctx.polls) = (0, 0);
+        (ctx.yields, ctx.polls, ctx.makes_way) = (0, 0, false);
         loop {
             let mut ran = false;
             for at in &self.order {
@@ -150,7 +151,7 @@ impl Resident {
             }
             // A block whose threads only poll waits for another block.
             let polls = quantum != u64::MAX && ctx.yields > 4 * self.warps.len() as u32;
-            if polls || start - ctx.fuel >= quantum {
+            if polls || ctx.makes_way || start - ctx.fuel >= quantum {
                 return Progress::Unfinished;
             }
         }
@@ -264,6 +265,8 @@ fn row(ctx: &Context, warp: u32, value: Value) -> [u64; 32] {
             Special::MaskGe => !(bit - 1),
             Special::DynamicShared => ctx.launch.dynamic_shared,
             Special::TotalShared => ctx.shared_bytes,
+            Special::ReservedShared => ctx.reserved.start,
+            Special::Workspace(half) => (ctx.memory.workspace() >> (32 * half)) as u32,
             // Set when a block begins.
             Special::Ctaid(_) | Special::Zero => 0,
         });
@@ -274,6 +277,11 @@ fn row(ctx: &Context, warp: u32, value: Value) -> [u64; 32] {
 /// Whether a program can see other blocks while they run.
 pub(crate) fn communicates(ctx: &Context) -> Option<&'static str> {
     let traits = ctx.program.traits;
+    if ctx.program.is_cooperative() {
+        return Some(
+            "the grid synchronises itself: all its blocks are under way at once, as a cooperative launch has it",
+        );
+    }
     if traits.ordered_atomics {
         return Some("atomics on global memory whose order can be seen");
     }

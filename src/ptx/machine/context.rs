@@ -1,5 +1,6 @@
 //! What a worker needs to run blocks: the launch, shared memory, barriers, results.
 
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Mutex;
 
@@ -83,10 +84,14 @@ pub(crate) struct Context<'a> {
     pub params: &'a [u8],
     pub shared: Vec<u32>,
     pub shared_bytes: u32,
+    /// Byte offsets that are kept for cooperative groups, apart from the program's own; empty if it uses none.
+    pub reserved: Range<u32>,
     /// Where the dynamic part begins.
     pub dynamic_offset: u32,
     pub hints: Vec<u32>,
     pub block_registers: Vec<(u16, u8, bool)>,
+    /// Instructions that are there to round; see `decode::granular`. Kept in `Mode::Float64` only.
+    pub granular: &'a [bool],
     /// Registers that may be read before they are written.
     pub unset: Vec<Place>,
     pub block: u64,
@@ -107,6 +112,10 @@ pub(crate) struct Context<'a> {
     pub polls: u32,
     /// Times that a group of the block made way.
     pub yields: u32,
+    /// The block waits for the rest of the grid: the others go on first.
+    pub makes_way: bool,
+    /// Address of the words by which the grid meets; 0 if it does not.
+    pub workspace: u64,
     pub halt: Option<Halt>,
     /// What registers each instruction reads and writes; made when it is first needed.
     pub flows: Option<Rc<Vec<Flow>>>,
@@ -115,6 +124,11 @@ pub(crate) struct Context<'a> {
 }
 
 impl Context<'_> {
+    /// Words of shared memory of a block, with what is kept for cooperative groups.
+    pub fn shared_words(&self) -> usize {
+        self.shared_bytes.max(self.reserved.end) as usize / 4
+    }
+
     /// Block index as x, y, z.
     pub fn block_index(&self, block: u64) -> [u32; 3] {
         let [x, y, _] = self.launch.grid.map(u64::from);

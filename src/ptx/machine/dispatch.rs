@@ -1,7 +1,7 @@
 //! Chooses the vector instructions of the CPU once for each turn of a warp.
 
 use super::context::{Altered, Context, Full, Plain};
-use super::step::run_warp;
+use super::turn::run_warp;
 use super::warp::Warp;
 
 /// Which instance of the dispatch loop runs.

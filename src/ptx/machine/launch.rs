@@ -2,6 +2,8 @@
 
 use super::counters::Counters;
 use super::findings::Finding;
+use crate::ptx::decode::program::Program;
+use crate::ptx::error::PtxError;
 
 /// Grid, block, dynamic shared memory and arguments of a launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,4 +143,43 @@ pub struct Outcome {
     pub completed: bool,
     /// Checks that could not be made in full, in words.
     pub notes: Vec<String>,
+}
+
+/// Whether the launch fits the program and the limits; gives the bytes of shared memory.
+pub(super) fn check(program: &Program, launch: &Launch, options: &Options) -> Result<u32, PtxError> {
+    let fail = |what: String| Err(PtxError::Launch(what));
+    let threads = launch.block.iter().try_fold(1u32, |n, e| n.checked_mul(*e)).unwrap_or(u32::MAX);
+    if threads == 0 || threads > 1024 || launch.block[2] > 64 {
+        return fail(format!("a block of {:?} threads; 1 to 1024 are allowed", launch.block));
+    }
+    let [x, y, z] = launch.grid;
+    if x == 0 || y == 0 || z == 0 || x > 0x7fff_ffff || y > 65_535 || z > 65_535 {
+        return fail(format!("a grid of {:?} blocks", launch.grid));
+    }
+    if let Some(required) = program.required_threads
+        && required != launch.block
+    {
+        return fail(format!("the kernel wants blocks of {required:?} threads, not {:?}", launch.block));
+    }
+    if let Some(most) = program.max_threads {
+        let most = most.iter().fold(1u32, |n, e| n.saturating_mul(*e));
+        if threads > most {
+            return fail(format!("{threads} threads in a block, {most} by its launch bounds"));
+        }
+    }
+    if launch.params.len() != program.param_bytes as usize {
+        return fail(format!("{} bytes of arguments, the kernel has {}", launch.params.len(), program.param_bytes));
+    }
+    let base = program.shared_bytes.next_multiple_of(program.dynamic_align.max(1));
+    let base = if launch.dynamic_shared == 0 && !program.has_dynamic_shared() { program.shared_bytes } else { base };
+    let total = base.checked_add(launch.dynamic_shared).filter(|t| *t <= options.limits.shared_bytes);
+    let Some(total) = total else {
+        let limit = options.limits.shared_bytes;
+        return fail(format!("{base} + {} bytes of shared memory, {limit} allowed", launch.dynamic_shared));
+    };
+    let frame = program.functions.first().map_or(0, |f| f.frame);
+    if frame > options.limits.stack_bytes {
+        return fail(format!("{frame} bytes of local memory, {} allowed", options.limits.stack_bytes));
+    }
+    Ok(total)
 }

@@ -1,12 +1,12 @@
-//! Global memory: allocations at addresses of their own with guard zones between, bytes marked as written or not.
-//!
-//! Words are relaxed atomics, so that blocks on several threads can share them without `unsafe`; on this path they cost
-//! plain moves.
+//! Global memory: allocations at addresses of their own with guard zones between.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 
+pub(crate) use super::allocation::Allocation;
+use super::allocation::zeros;
+use super::undo::Undo;
 use crate::ptx::ast::Space;
 use crate::ptx::decode::program::{FUNCTION_BASE, Program};
 use crate::ptx::error::PtxError;
@@ -14,148 +14,12 @@ use crate::ptx::error::PtxError;
 /// Addresses between allocations that belong to nobody, at least.
 const GUARD: u64 = 1 << 16;
 const FIRST: u64 = 0x10_0000_0000;
+/// Bytes by which the blocks of a cooperative launch meet.
+pub(crate) const WORKSPACE: u32 = 64;
 
 /// One allocation, by its number in the order of allocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AllocationId(pub u32);
-
-pub(crate) struct Allocation {
-    pub name: String,
-    pub base: u64,
-    pub bytes: u64,
-    pub constant: bool,
-    pub words: Box<[AtomicU32]>,
-    /// One bit for each byte that holds a defined value.
-    defined: Box<[AtomicU32]>,
-    /// Last writer and readers of each word, for the race check; made at first use.
-    pub writers: OnceLock<Box<[AtomicU32]>>,
-    pub readers: OnceLock<Box<[AtomicU32]>>,
-    /// What the tags say of the bytes of their words; made at the first access of a part of a word.
-    pub writer_forms: OnceLock<Box<[AtomicU8]>>,
-    pub reader_forms: OnceLock<Box<[AtomicU8]>>,
-}
-
-pub(crate) fn zeros(count: usize) -> Box<[AtomicU32]> {
-    (0..count).map(|_| AtomicU32::new(0)).collect()
-}
-
-impl Allocation {
-    /// The tags of writers or readers, one for each word.
-    pub fn tags(cell: &OnceLock<Box<[AtomicU32]>>, words: usize) -> &[AtomicU32] {
-        cell.get_or_init(|| zeros(words))
-    }
-
-    /// The forms of tags, one for each word.
-    pub fn forms(cell: &OnceLock<Box<[AtomicU8]>>, words: usize) -> &[AtomicU8] {
-        cell.get_or_init(|| (0..words).map(|_| AtomicU8::new(0)).collect())
-    }
-
-    /// Forgets who wrote and read what.
-    fn forget(&mut self) {
-        (self.writers, self.readers) = (OnceLock::new(), OnceLock::new());
-        (self.writer_forms, self.reader_forms) = (OnceLock::new(), OnceLock::new());
-    }
-
-    /// Reads 1, 2, 4 or 8 bytes at an aligned offset in range.
-    #[inline(always)]
-    pub fn read(&self, offset: usize, size: u32) -> u64 {
-        let at = |w: usize| u64::from(self.words.get(w).map_or(0, |w| w.load(Relaxed)));
-        let word = at(offset >> 2);
-        match size {
-            4 => word,
-            8 => word | at((offset >> 2) + 1) << 32,
-            2 => word >> (8 * (offset & 2)) & 0xffff,
-            _ => word >> (8 * (offset & 3)) & 0xff,
-        }
-    }
-
-    #[inline(always)]
-    pub fn write(&self, offset: usize, size: u32, value: u64) {
-        let Some(word) = self.words.get(offset >> 2) else { return };
-        match size {
-            4 => word.store(value as u32, Relaxed),
-            8 => {
-                word.store(value as u32, Relaxed);
-                if let Some(high) = self.words.get((offset >> 2) + 1) {
-                    high.store((value >> 32) as u32, Relaxed);
-                }
-            }
-            _ => {
-                let shift = 8 * (offset as u32 & 3);
-                let mask = if size == 2 { 0xffff } else { 0xff } << shift;
-                let bits = (value as u32) << shift & mask;
-                // Neighbouring bytes may belong to another thread.
-                let _ = word.fetch_update(Relaxed, Relaxed, |old| Some(old & !mask | bits));
-            }
-        }
-    }
-
-    /// Bits of `defined` for bytes `offset .. offset + size` within one word or two.
-    #[inline(always)]
-    pub fn is_defined(&self, offset: usize, size: u32) -> bool {
-        let mask = ((1u64 << size) - 1) as u32;
-        self.defined.get(offset >> 5).is_none_or(|bits| bits.load(Relaxed) >> (offset & 31) & mask == mask)
-    }
-
-    #[inline(always)]
-    pub fn define(&self, offset: usize, size: u32) {
-        let mask = (((1u64 << size) - 1) as u32) << (offset & 31);
-        if let Some(bits) = self.defined.get(offset >> 5)
-            && bits.load(Relaxed) & mask != mask
-        {
-            bits.fetch_or(mask, Relaxed);
-        }
-    }
-
-    /// Whether all of a range (multiples of 32 bytes) is defined.
-    #[inline(always)]
-    pub fn range_defined(&self, offset: usize, bytes: usize) -> bool {
-        let range = self.defined.get(offset >> 5..(offset + bytes) >> 5).unwrap_or(&[]);
-        offset & 31 == 0 && range.iter().all(|b| b.load(Relaxed) == u32::MAX)
-    }
-
-    #[inline(always)]
-    pub fn define_range(&self, offset: usize, bytes: usize) {
-        for bits in self.defined.get(offset >> 5..(offset + bytes) >> 5).unwrap_or(&[]) {
-            bits.store(u32::MAX, Relaxed);
-        }
-    }
-
-    fn fill_defined(&self, from: usize, to: usize, on: bool) {
-        for byte in from..to {
-            let bit = 1 << (byte & 31);
-            if let Some(bits) = self.defined.get(byte >> 5) {
-                let old = bits.load(Relaxed);
-                bits.store(if on { old | bit } else { old & !bit }, Relaxed);
-            }
-        }
-    }
-
-    fn store_bytes(&self, offset: usize, data: &[u8]) {
-        let mut at = offset;
-        let mut rest = data;
-        while !rest.is_empty() {
-            if at & 3 == 0
-                && let Some((word, tail)) = rest.split_first_chunk::<4>()
-            {
-                self.write(at, 4, u64::from(u32::from_le_bytes(*word)));
-                (at, rest) = (at + 4, tail);
-            } else {
-                self.write(at, 1, u64::from(rest[0]));
-                (at, rest) = (at + 1, &rest[1..]);
-            }
-        }
-        let end = offset + data.len();
-        let (first, last) = (offset.next_multiple_of(32), end / 32 * 32);
-        if first < last {
-            self.fill_defined(offset, first, true);
-            self.define_range(first, last - first);
-            self.fill_defined(last, end, true);
-        } else {
-            self.fill_defined(offset, end, true);
-        }
-    }
-}
 
 /// Global and constant memory of one or more launches.
 #[derive(Default)]
@@ -165,6 +29,8 @@ pub struct Memory {
     next: u64,
     used: u64,
     limit: Option<u64>,
+    /// The words by which the blocks of a cooperative launch meet.
+    workspace: Option<AllocationId>,
     /// First number for accesses of the next launch; see `shadow`.
     pub(crate) segment: u32,
 }
@@ -207,6 +73,7 @@ impl Memory {
             readers: OnceLock::new(),
             writer_forms: OnceLock::new(),
             reader_forms: OnceLock::new(),
+            undo: None,
         });
         Ok(AllocationId(self.allocations.len() as u32 - 1))
     }
@@ -325,20 +192,45 @@ impl Memory {
         self.segment = 0;
     }
 
-    /// Contents and defined marks of everything that a launch may write.
-    pub(crate) fn snapshot(&self) -> Vec<(usize, Vec<u32>, Vec<u32>)> {
-        let copy = |words: &[AtomicU32]| words.iter().map(|w| w.load(Relaxed)).collect();
-        let writable = self.allocations.iter().enumerate().filter(|(_, a)| !a.constant);
-        writable.map(|(n, a)| (n, copy(&a.words), copy(&a.defined))).collect()
+    /// Makes the words by which the blocks of a cooperative launch meet, as the driver does before each: the size of the
+    /// structure, and the barrier, which is zero.
+    pub(crate) fn open_workspace(&mut self) -> Result<(), PtxError> {
+        let id = match self.workspace {
+            Some(id) => id,
+            None => self.place("words by which the grid meets", u64::from(WORKSPACE), 256, false)?,
+        };
+        self.workspace = Some(id);
+        let mut words = [0; WORKSPACE as usize];
+        words[..4].copy_from_slice(&WORKSPACE.to_le_bytes());
+        self.get(id)?.store_bytes(0, &words);
+        Ok(())
     }
 
-    /// Puts a snapshot back, and forgets who wrote and read what.
-    pub(crate) fn restore(&mut self, before: Vec<(usize, Vec<u32>, Vec<u32>)>) {
-        for (n, words, defined) in before {
-            let Some(a) = self.allocations.get_mut(n) else { continue };
-            a.words.iter().zip(words).for_each(|(to, from)| to.store(from, Relaxed));
-            a.defined.iter().zip(defined).for_each(|(to, from)| to.store(from, Relaxed));
-            a.forget();
+    /// Address of that; 0 without one.
+    pub(crate) fn workspace(&self) -> u64 {
+        self.workspace.and_then(|id| self.address(id).ok()).unwrap_or(0)
+    }
+
+    /// Whether an allocation, by its index, is the user's and not the driver's.
+    pub(crate) fn is_of_user(&self, index: usize) -> bool {
+        self.workspace.is_none_or(|id| id.0 as usize != index)
+    }
+
+    /// From now on, what is written can be put back.
+    pub(crate) fn begin_undo(&mut self) {
+        for a in self.allocations.iter_mut().filter(|a| !a.constant) {
+            a.undo = Some(Undo::new(a.words.len()));
+        }
+    }
+
+    /// Puts back what was written since, if `back`, and forgets who wrote and read what then.
+    pub(crate) fn end_undo(&mut self, back: bool) {
+        for a in &mut self.allocations {
+            let Some(undo) = a.undo.take() else { continue };
+            if back {
+                undo.put_back(&a.words, &a.defined);
+                a.forget();
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! The machine: warps, memory, schedule, checks, counters.
 
+mod allocation;
 mod blocks;
 mod context;
 mod counters;
@@ -11,12 +12,15 @@ mod launch;
 mod memory;
 mod observe;
 mod permutation;
+mod predicate;
 mod regs;
 mod schedule;
 mod shadow;
 mod step;
 mod touched;
+mod turn;
 mod undefined;
+mod undo;
 mod warp;
 
 pub use counters::{Counters, Counts, Traffic};

@@ -2,14 +2,12 @@
 
 use std::sync::Mutex;
 
-use rayon::prelude::*;
-
 use super::blocks::{Progress, Resident, communicates};
 use super::context::{Context, Halt};
 use super::counters::{Counters, Site, Traffic};
 use super::dispatch::{Instance, Level};
 use super::findings::Findings;
-use super::launch::{Launch, Mode, Options, Outcome, Schedule};
+use super::launch::{Launch, Mode, Options, Outcome, Schedule, check};
 use super::memory::Memory;
 use super::observe::Observer;
 use super::permutation::Permutation;
@@ -21,6 +19,8 @@ use crate::ptx::error::PtxError;
 
 /// Instructions that a block runs before the next one when blocks may wait for each other.
 const BLOCK_TURN: u64 = 1 << 20;
+/// Bytes of shared memory that are kept for cooperative groups.
+const RESERVED: u32 = 1024;
 /// Blocks held at once then, at most.
 const RESIDENT: usize = 4096;
 
@@ -50,6 +50,9 @@ fn run_at(
 ) -> Result<Outcome, PtxError> {
     let shared = check(program, launch, options)?;
     memory.load(program)?;
+    if program.is_cooperative() {
+        memory.open_workspace()?;
+    }
     let dynamic_offset = shared - launch.dynamic_shared;
     let blocks = launch.grid.iter().map(|n| u64::from(*n)).product::<u64>();
     let instance = match options.mode {
@@ -64,12 +67,23 @@ fn run_at(
         instance
     };
     let unset = crate::ptx::decode::live::unset(program);
-    let job = Job { program, launch, options, shared, dynamic_offset, level, instance, observer, unset };
+    let wider = options.mode == Mode::Float64;
+    let granular = if wider { crate::ptx::decode::granular::granular(program) } else { vec![] };
+    let job = Job { program, launch, options, shared, dynamic_offset, level, instance, observer, unset, granular };
     if memory.segment >= super::shadow::LAST / 2 {
         memory.forget();
     }
     let segment = memory.segment;
-    let because = communicates(&job.context(memory, segment, false)).map(str::to_owned);
+    let because = {
+        let ctx = job.context(memory, segment, false);
+        let room = job.room(&ctx) as u64;
+        if program.is_cooperative() && blocks > room {
+            let what =
+                format!("a grid of {blocks} blocks that must all be under way at once; there is room for {room}");
+            return Err(PtxError::Limit(what));
+        }
+        communicates(&ctx).map(str::to_owned)
+    };
     let threads = u64::from(options.threads.clamp(1, 256)).min(blocks);
     let parts = if because.is_none() && threads > 1 { job.in_parallel(memory, blocks, threads) } else { None };
     let parts = match parts {
@@ -90,6 +104,7 @@ struct Job<'a> {
     instance: Instance,
     observer: Option<&'a Mutex<dyn Observer>>,
     unset: Vec<Place>,
+    granular: Vec<bool>,
 }
 
 /// What one worker did.
@@ -117,9 +132,11 @@ impl Job<'_> {
             params: &self.launch.params,
             shared: vec![],
             shared_bytes: self.shared,
+            reserved: self.reserved(),
             dynamic_offset: self.dynamic_offset,
             hints: vec![0; self.program.code.len()],
             block_registers: super::blocks::block_registers(self.program),
+            granular: &self.granular,
             unset: self.unset.clone(),
             block: 0,
             threads: self.launch.block.iter().product(),
@@ -135,10 +152,27 @@ impl Job<'_> {
             steps: 0,
             polls: 0,
             yields: 0,
+            makes_way: false,
+            workspace: if self.program.is_cooperative() { memory.workspace() } else { 0 },
             halt: None,
             flows: None,
             observer: self.observer,
         }
+    }
+
+    /// Where the memory lies that is kept for cooperative groups: behind the program's own, far enough for what runs over
+    /// its end not to meet it.
+    fn reserved(&self) -> std::ops::Range<u32> {
+        if !self.program.uses_reserved_shared() {
+            return 0..0;
+        }
+        let start = self.shared.next_multiple_of(RESERVED) + RESERVED;
+        start..start + RESERVED
+    }
+
+    /// How many blocks may be under way at once.
+    fn room(&self, ctx: &Context) -> usize {
+        (self.options.limits.state_bytes / Resident::bytes(ctx).max(1)).clamp(1, RESIDENT as u64) as usize
     }
 
     fn part(ctx: Context, prints: Vec<String>) -> Part {
@@ -160,7 +194,7 @@ impl Job<'_> {
         let mut ctx = self.context(memory, memory.segment, !fair && self.options.threads > 1);
         let check = self.instance == Instance::Full;
         let mut prints = vec![];
-        let room = (self.options.limits.state_bytes / Resident::bytes(&ctx).max(1)).clamp(1, RESIDENT as u64) as usize;
+        let room = self.room(&ctx);
         let count = self.launch.grid.iter().map(|n| u64::from(*n)).product::<u64>();
         // Blocks that wait for others may rely on lower ones being under way: then only those held at once change places.
         let window = if fair { room as u64 } else { count };
@@ -213,20 +247,30 @@ impl Job<'_> {
 
     /// Ranges of blocks on several threads. None if what they did depends on their order; memory is as before then.
     fn in_parallel(&self, memory: &mut Memory, blocks: u64, threads: u64) -> Option<Vec<Part>> {
-        let before = memory.snapshot();
-        let shared: &Memory = memory;
-        let ranges: Vec<_> = (0..threads).map(|n| blocks * n / threads..blocks * (n + 1) / threads).collect();
-        let parts: Vec<Part> = match rayon::ThreadPoolBuilder::new().num_threads(threads as usize).build() {
-            Ok(pool) => pool.install(|| ranges.into_par_iter().map(|r| self.in_order(shared, r, false)).collect()),
-            Err(_) => return None,
-        };
-        let touched: Vec<&Touched> = parts.iter().filter_map(|p| p.touched.as_ref()).collect();
-        let clash = touched.iter().enumerate().any(|(n, a)| touched[n + 1..].iter().any(|b| a.conflicts(b)));
-        if clash || parts.iter().any(|p| p.halt.is_some()) {
-            memory.restore(before);
-            return None;
-        }
-        Some(parts)
+        memory.begin_undo();
+        let parts = self.on_threads(memory, blocks, threads).filter(|parts| {
+            let touched: Vec<&Touched> = parts.iter().filter_map(|p| p.touched.as_ref()).collect();
+            let clash = touched.iter().enumerate().any(|(n, a)| touched[n + 1..].iter().any(|b| a.conflicts(b)));
+            !clash && parts.iter().all(|p| p.halt.is_none())
+        });
+        memory.end_undo(parts.is_none());
+        parts
+    }
+
+    /// One range for each thread, the first one for this thread. None if the system gives no threads.
+    fn on_threads(&self, memory: &Memory, blocks: u64, threads: u64) -> Option<Vec<Part>> {
+        let range = |n: u64| blocks * n / threads..blocks * (n + 1) / threads;
+        std::thread::scope(|scope| {
+            let spawn = |n: u64| {
+                std::thread::Builder::new().spawn_scoped(scope, move || self.in_order(memory, range(n), false)).ok()
+            };
+            let others: Vec<_> = (1..threads).map(spawn).collect();
+            let mut parts = vec![self.in_order(memory, range(0), false)];
+            for other in others {
+                parts.push(other?.join().ok()?);
+            }
+            Some(parts)
+        })
     }
 
     fn outcome(&self, parts: Vec<Part>, memory: &mut Memory, because: Option<String>) -> Result<Outcome, PtxError> {
@@ -284,50 +328,11 @@ impl Job<'_> {
 
 fn traffic(memory: &Memory, touched: &Touched) -> Vec<Traffic> {
     let both = memory.allocations.iter().zip(&touched.allocations);
-    let counted = both.map(|(a, bits)| {
+    let counted = both.enumerate().filter(|(n, _)| memory.is_of_user(*n)).map(|(_, (a, bits))| {
         let (read, written) = bits.counts();
         Traffic { allocation: a.name.clone(), read: 4 * read, written: 4 * written }
     });
     counted.filter(|t| t.read + t.written > 0).collect()
-}
-
-/// Whether the launch fits the program and the limits; gives the bytes of shared memory.
-fn check(program: &Program, launch: &Launch, options: &Options) -> Result<u32, PtxError> {
-    let fail = |what: String| Err(PtxError::Launch(what));
-    let threads = launch.block.iter().try_fold(1u32, |n, e| n.checked_mul(*e)).unwrap_or(u32::MAX);
-    if threads == 0 || threads > 1024 || launch.block[2] > 64 {
-        return fail(format!("a block of {:?} threads; 1 to 1024 are allowed", launch.block));
-    }
-    let [x, y, z] = launch.grid;
-    if x == 0 || y == 0 || z == 0 || x > 0x7fff_ffff || y > 65_535 || z > 65_535 {
-        return fail(format!("a grid of {:?} blocks", launch.grid));
-    }
-    if let Some(required) = program.required_threads
-        && required != launch.block
-    {
-        return fail(format!("the kernel wants blocks of {required:?} threads, not {:?}", launch.block));
-    }
-    if let Some(most) = program.max_threads {
-        let most = most.iter().fold(1u32, |n, e| n.saturating_mul(*e));
-        if threads > most {
-            return fail(format!("{threads} threads in a block, {most} by its launch bounds"));
-        }
-    }
-    if launch.params.len() != program.param_bytes as usize {
-        return fail(format!("{} bytes of arguments, the kernel has {}", launch.params.len(), program.param_bytes));
-    }
-    let base = program.shared_bytes.next_multiple_of(program.dynamic_align.max(1));
-    let base = if launch.dynamic_shared == 0 && !program.has_dynamic_shared() { program.shared_bytes } else { base };
-    let total = base.checked_add(launch.dynamic_shared).filter(|t| *t <= options.limits.shared_bytes);
-    let Some(total) = total else {
-        let limit = options.limits.shared_bytes;
-        return fail(format!("{base} + {} bytes of shared memory, {limit} allowed", launch.dynamic_shared));
-    };
-    let frame = program.functions.first().map_or(0, |f| f.frame);
-    if frame > options.limits.stack_bytes {
-        return fail(format!("{frame} bytes of local memory, {} allowed", options.limits.stack_bytes));
-    }
-    Ok(total)
 }
 
 #[cfg(test)]

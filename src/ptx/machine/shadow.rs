@@ -148,7 +148,15 @@ impl Shadow {
         self.current
     }
 
-    pub fn begin_block(&mut self, block: u64, warps: usize, threads: u32, shared_words: usize) {
+    /// `reserved`: words that count as written before the block began.
+    pub fn begin_block(
+        &mut self,
+        block: u64,
+        warps: usize,
+        threads: u32,
+        shared_words: usize,
+        reserved: std::ops::Range<usize>,
+    ) {
         self.block.block = block as u32;
         self.block.in_flight.clear();
         self.block.order.begin(threads);
@@ -161,12 +169,16 @@ impl Shadow {
         self.block.parts.clear();
         let first = self.next();
         self.block.first = first;
-        self.block.base = first;
-        self.block.warps.clear();
-        self.block.warps.resize(warps, first);
         // Tags of earlier blocks are older than `first`, so they need no clearing.
         for tags in [&mut self.block.writers, &mut self.block.first_readers, &mut self.block.last_readers] {
             tags.resize(shared_words + 32, 0);
+        }
+        let base = if reserved.is_empty() { first } else { self.next() };
+        self.block.base = base;
+        self.block.warps.clear();
+        self.block.warps.resize(warps, base);
+        for tag in self.block.writers.get_mut(reserved).unwrap_or(&mut []) {
+            *tag = first << SHIFT;
         }
     }
 

@@ -3,9 +3,10 @@
 //! Hot operations are matched here and inlined; everything else is one call away in `exec`.
 
 use super::context::{Config, Context};
+use super::predicate::*;
 use super::regs::*;
-use super::warp::{Group, State, Warp};
-use crate::ptx::decode::op::{Inst, NEGATED, Op};
+use super::warp::{Group, Warp};
+use crate::ptx::decode::op::{Inst, Op};
 use crate::ptx::scalar::bits;
 use crate::ptx::scalar::convert::{F32_NAN, f16_to_f32, f32_to_f16, f32_to_f64};
 use crate::ptx::scalar::double::F64_NAN;
@@ -62,19 +63,6 @@ fn extreme(a: u32, b: u32, max: bool) -> u32 {
     } else {
         one
     }
-}
-
-#[inline(always)]
-pub(crate) fn predicate(p: &[u32], index: u16) -> u32 {
-    let value = p[usize::from(index & !NEGATED)];
-    if index & NEGATED != 0 { !value } else { value }
-}
-
-/// Sets a predicate in the lanes of a mask.
-#[inline(always)]
-pub(crate) fn put_predicate(p: &mut [u32], index: u16, value: u32, mask: u32) {
-    let to = &mut p[usize::from(index)];
-    *to = *to & !mask | value & mask;
 }
 
 macro_rules! lanes32 {
@@ -141,44 +129,6 @@ macro_rules! setp {
     }};
 }
 
-#[inline(always)]
-pub(crate) fn finish_setp(w: &mut Warp, i: &Inst, value: u32, mask: u32) {
-    let (first, second) = match i.m >> 4 & 3 {
-        0 => (value, !value),
-        1 => (value & predicate(&w.p, i.c), !value & predicate(&w.p, i.c)),
-        2 => (value | predicate(&w.p, i.c), !value | predicate(&w.p, i.c)),
-        _ => (value ^ predicate(&w.p, i.c), !value ^ predicate(&w.p, i.c)),
-    };
-    put_predicate(&mut w.p, i.d, first, mask);
-    put_predicate(&mut w.p, (i.m >> 16) as u16, second, mask);
-}
-
-fn unordered32(comparison: u32, a: &Row, b: &Row) -> u32 {
-    compare(a, b, |x, y| unordered(comparison, f64::from(f(x)), f64::from(f(y))))
-}
-
-fn unordered64(comparison: u32, a: &WideRow, b: &WideRow) -> u32 {
-    compare(a, b, |x, y| unordered(comparison, fd(x), fd(y)))
-}
-
-fn unordered(comparison: u32, a: f64, b: f64) -> bool {
-    let nan = a.is_nan() || b.is_nan();
-    match comparison {
-        6 => nan || a == b,
-        7 => nan || a != b,
-        8 => nan || a < b,
-        9 => nan || a <= b,
-        10 => nan || a > b,
-        11 => nan || a >= b,
-        12 => !nan,
-        _ => nan,
-    }
-}
-
-fn never<T>(_: u32, _: T, _: T) -> u32 {
-    0
-}
-
 /// Runs a group until it stops. `limit`: the place where another group waits.
 #[inline(always)]
 pub(crate) fn run_group<C: Config>(
@@ -215,7 +165,7 @@ pub(crate) fn run_group<C: Config>(
             }
             continue;
         }
-        if C::ALTERED && super::exec::altered::run(ctx, w, &i, m) {
+        if C::ALTERED && super::exec::altered::run(ctx, w, &i, pc, m) {
             pc += 1;
             if pc >= limit {
                 g.pc = pc;
@@ -451,63 +401,4 @@ pub(crate) enum Next {
     /// `Group::pc` was set.
     Jump,
     Stop(Stop),
-}
-
-#[inline(always)]
-fn put_predicate_of(w: &mut Warp, i: &Inst, mask: u32, value: u32) {
-    put_predicate(&mut w.p, i.d, value, mask);
-}
-
-fn code<'a>(ctx: &Context<'a>) -> &'a [Inst] {
-    &ctx.program.code
-}
-
-/// Instructions a group may run before others of its warp get a turn.
-const GROUP_TURN: u32 = 4096;
-
-/// Runs a warp until all its groups wait or `turn` is used up. True if anything ran.
-#[inline(always)]
-pub(crate) fn run_warp<C: Config>(ctx: &mut Context, w: &mut Warp, mut turn: u32) -> bool {
-    let before = turn;
-    let mut oldest = false;
-    while turn > 0 && ctx.halt.is_none() {
-        let Some(mut group) = w.pick(oldest) else { break };
-        let limit = if oldest { u32::MAX } else { w.limit(&group) };
-        let mut slice = if w.groups.is_empty() { turn } else { turn.min(GROUP_TURN) };
-        let given = slice;
-        let stop = run_group::<C>(ctx, w, &mut group, limit, &mut slice);
-        let used = given - slice;
-        turn -= used;
-        w.clock += u64::from(used) + 1;
-        group.ran = w.clock;
-        oldest = stop == Stop::Turn;
-        match stop {
-            Stop::Exited => {}
-            Stop::Halt => break,
-            Stop::Rejoin | Stop::Turn => w.groups.push(group),
-            Stop::Blocked => {
-                let yielded = group.state == State::Yielded;
-                w.absorb(&mut group);
-                if yielded {
-                    group.state = State::Ready;
-                    oldest = true;
-                    w.groups.push(group);
-                    if w.groups.len() == 1 {
-                        break;
-                    }
-                    continue;
-                }
-                w.groups.push(group);
-                super::exec::warp_ops::settle(w, code(ctx));
-            }
-        }
-    }
-    let used = before - turn;
-    ctx.steps += u64::from(used);
-    if u64::from(used) > ctx.fuel {
-        ctx.fuel = 0;
-    } else {
-        ctx.fuel -= u64::from(used);
-    }
-    used > 0
 }

@@ -2,22 +2,27 @@
 //!
 //! *Float64*: beside each 32-bit register lies a row of f64. A value there counts only while rounding it to f32 gives
 //! the register's bits, so that instructions which know nothing of it cannot leave it stale. f32 arithmetic reads and
-//! writes it; moves, selections and shuffles carry it along. Memory holds f32: a value that is stored is rounded.
+//! writes it; moves, selections and shuffles carry it along. Memory holds f32: a value that is stored is rounded. Integer
+//! instructions see the bits of the rounded value, and what they make is one; additions that are there to round
+//! (`granular`) are carried out as the program says, so that a value and its bits, used side by side, agree.
 //!
 //! *Lower*: every arithmetic result is rounded to the mantissa of the next lower precision, its exponent kept.
 
 use crate::ptx::decode::op::{Approx, Inst, Op, Scalar};
 use crate::ptx::machine::context::Context;
 use crate::ptx::machine::launch::Mode;
+use crate::ptx::machine::predicate::predicate;
 use crate::ptx::machine::regs::*;
-use crate::ptx::machine::step::predicate;
 use crate::ptx::machine::warp::Warp;
 use crate::ptx::scalar::convert::F32_NAN;
+use crate::ptx::scalar::format::F32;
+use crate::ptx::scalar::single;
 
 /// True if the instruction was carried out here.
-pub(crate) fn run(ctx: &mut Context, w: &mut Warp, i: &Inst, m: u32) -> bool {
+pub(crate) fn run(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: u32) -> bool {
     match ctx.options.mode {
         Mode::Exact => false,
+        Mode::Float64 if ctx.granular.get(pc as usize).is_some_and(|g| *g) => as_written(ctx, w, i, m),
         Mode::Float64 => wide(ctx, w, i, m),
         Mode::Lower => lower(ctx, w, i, m),
     }
@@ -51,6 +56,42 @@ fn carry(w: &mut Warp, register: u16, values: &Lanes64, m: u32) {
     }
 }
 
+/// A sum or a product with an addend, in f32.
+fn as_written(ctx: &Context, w: &mut Warp, i: &Inst, m: u32) -> bool {
+    let what = match i.op {
+        Op::AddF32 => Scalar::AddF(single::Mode::RN),
+        Op::SubF32 => Scalar::SubF(single::Mode::RN),
+        Op::FmaF32 => Scalar::FmaF(single::Mode::RN),
+        _ => match ctx.program.scalars.get(i.m as usize) {
+            Some(op) => op.what,
+            None => return false,
+        },
+    };
+    let (a, b, c) = (&w.r[usize::from(i.a)], &w.r[usize::from(i.b)], &w.r[usize::from(i.c)]);
+    let bits = match what {
+        Scalar::AddF(mode) => map2(a, b, |x, y| single::add(x, y, mode)),
+        Scalar::SubF(mode) => map2(a, b, |x, y| single::sub(x, y, mode)),
+        Scalar::FmaF(mode) => map3(a, b, c, |x, y, z| single::fma(x, y, z, mode)),
+        _ => return false,
+    };
+    put(&mut w.r[usize::from(i.d)], &bits, m);
+    carry(w, i.d, &map1(&bits, |x| f64::from(f32::from_bits(x))), m);
+    true
+}
+
+fn is_clamped(what: Option<Scalar>) -> bool {
+    match what {
+        Some(Scalar::AddF(mode) | Scalar::SubF(mode) | Scalar::MulF(mode) | Scalar::FmaF(mode)) => mode.sat,
+        Some(Scalar::FloatToFloat { saturate, .. }) => saturate,
+        _ => false,
+    }
+}
+
+/// `.sat`: NaN becomes zero.
+fn clamp(value: f64) -> f64 {
+    if value.is_nan() { 0.0 } else { value.clamp(0.0, 1.0) }
+}
+
 fn wide(ctx: &Context, w: &mut Warp, i: &Inst, m: u32) -> bool {
     let one = |w: &Warp, f: fn(f64) -> f64| map1(&read(w, i.a), f);
     let two = |w: &Warp, f: fn(f64, f64) -> f64| map2(&read(w, i.a), &read(w, i.b), f);
@@ -71,8 +112,9 @@ fn wide(ctx: &Context, w: &mut Warp, i: &Inst, m: u32) -> bool {
         (Op::RcpF32, _) | (_, Some(Scalar::RcpF(_) | Scalar::Approx(Approx::Rcp, _))) => one(w, |a| 1.0 / a),
         (Op::MaxF32, _) => two(w, f64::max),
         (Op::MinF32, _) => two(w, f64::min),
-        (Op::NegF32, _) => one(w, |a| -a),
-        (Op::AbsF32, _) => one(w, f64::abs),
+        (Op::NegF32, _) | (_, Some(Scalar::NegF(_))) => one(w, |a| -a),
+        (Op::AbsF32, _) | (_, Some(Scalar::AbsF(_))) => one(w, f64::abs),
+        (_, Some(Scalar::FloatToFloat { from: F32, to: F32, .. })) => one(w, |a| a),
         (Op::Ex2, _) | (_, Some(Scalar::Approx(Approx::Ex2, _))) => one(w, f64::exp2),
         (_, Some(Scalar::Approx(Approx::Lg2, _))) => one(w, f64::log2),
         (_, Some(Scalar::Approx(Approx::Rsqrt, _))) => one(w, |a| 1.0 / a.sqrt()),
@@ -103,6 +145,7 @@ fn wide(ctx: &Context, w: &mut Warp, i: &Inst, m: u32) -> bool {
         }
         _ => return false,
     };
+    let values = if is_clamped(what) { map1(&values, clamp) } else { values };
     write(w, i.d, &values, m);
     true
 }

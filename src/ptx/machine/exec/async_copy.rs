@@ -2,13 +2,14 @@
 //! then the old contents are visible, and touching them is a finding.
 
 use super::addresses;
-use super::global::{Access, check_read, locate, touch};
+use super::check_global::check_read;
+use super::global::{Access, locate, touch};
 use super::shared::{inside, narrow, write_shared};
 use crate::ptx::decode::op::Inst;
 use crate::ptx::machine::context::{Config, Context};
+use crate::ptx::machine::predicate::predicate;
 use crate::ptx::machine::regs::*;
 use crate::ptx::machine::shadow::Strength;
-use crate::ptx::machine::step::predicate;
 use crate::ptx::machine::touched::How;
 use crate::ptx::machine::warp::Warp;
 
@@ -55,7 +56,7 @@ pub(super) fn issue<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u3
     let sizes = if i.m & 1 << 5 != 0 { w.r[usize::from(i.c)] } else { [bytes; 32] };
     let ignore = if i.m & 1 << 7 != 0 { predicate(&w.p, i.c) } else { 0 };
     if C::COUNT {
-        super::global::count_sectors_of(ctx, u64::from(bytes), pc, m & !ignore, &from);
+        super::sectors::count_sectors_of(ctx, u64::from(bytes), pc, m & !ignore, &from);
     }
     for lane in lanes(m) {
         let thread = 32 * w.index + lane as u32;
@@ -90,7 +91,7 @@ pub(super) fn issue<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u3
             }
         }
         if C::CHECK {
-            super::shared::check_copy(ctx, offset, Access { pc, thread, size: bytes, how: Strength::Weak });
+            super::check_shared::check_copy(ctx, offset, Access { pc, thread, size: bytes, how: Strength::Weak });
             ctx.shadow.begin_copy(offset, bytes);
         }
         w.copies.list.push(Copy { lane: lane as u8, bytes: bytes as u8, pc, offset, data, group: u32::MAX });
@@ -130,7 +131,7 @@ fn finish<C: Config>(ctx: &mut Context, first_thread: u32, copy: &Copy) {
         // From now on it counts as a write of the thread that waited.
         let access =
             Access { pc: copy.pc, thread: first_thread + u32::from(copy.lane), size: bytes, how: Strength::Weak };
-        super::shared::check_write(ctx, copy.offset, access, false);
+        super::check_shared::check_write(ctx, copy.offset, access, false);
     }
 }
 

@@ -17,16 +17,16 @@ use crate::ptx::machine::shadow::{Strength, Sync};
 use crate::ptx::machine::touched::How;
 use crate::ptx::machine::warp::{Group, Warp};
 use crate::ptx::scalar::half::{Half, HalfMode, pairwise2};
-use crate::ptx::scalar::{Extreme, Mode, Rounding, compare, double, single};
+use crate::ptx::scalar::{Extreme, compare, double, single};
 
-/// The new value.
-pub(crate) fn combine(op: AtomicOp, ty: AtomicType, size: u32, old: u64, b: u64, c: u64) -> u64 {
+/// The new value of a cell, in shared memory or not: the two add floats in different ways.
+pub(crate) fn combine(op: AtomicOp, ty: AtomicType, size: u32, shared: bool, [old, b, c]: [u64; 3]) -> u64 {
     use AtomicOp as O;
     use AtomicType as T;
     let signed = |x: u64| if size == 8 { x as i64 } else { i64::from(x as u32 as i32) };
     match (op, ty) {
-        (O::Add, T::F32) => u64::from(single::add(old as u32, b as u32, Mode::RN_FTZ)),
-        (O::Add, T::F64) => double::add(old, b, Rounding::NearestEven),
+        (O::Add, T::F32) => u64::from(single::add_atomic(old as u32, b as u32, shared)),
+        (O::Add, T::F64) => double::add_atomic(old, b, shared),
         (O::Add, T::F16 | T::Bf16 | T::F16x2 | T::Bf16x2) => {
             let half = if matches!(ty, T::F16 | T::F16x2) { Half::F16 } else { Half::Bf16 };
             u64::from(pairwise2(old as u32, b as u32, |x, y| half.add(x, y, HalfMode::default())))
@@ -119,13 +119,13 @@ pub(super) fn run<C: Config>(ctx: &mut Context, w: &mut Warp, g: &Group, i: &Ins
         if wide { w.q[usize::from(register)][lane] } else { u64::from(w.r[usize::from(register)][lane]) }
     };
     if C::COUNT && space != 2 {
-        super::global::count_sectors_of(ctx, u64::from(size), pc, m, &at);
+        super::sectors::count_sectors_of(ctx, u64::from(size), pc, m, &at);
     }
     for lane in lanes(m) {
         let access = Access { pc, thread: 32 * w.index + lane as u32, size, how: Strength::Atomic };
         let (b, c) = (get(w, i.b, lane), get(w, i.c, lane));
-        let f = |old: u64| combine(op, ty, size, old, b, c);
         let shared = space == 2 || (space == 0 && place(at[lane]) == Where::Shared);
+        let f = |old: u64| combine(op, ty, size, shared, [old, b, c]);
         let old = if shared {
             let offset = if space == 2 { narrow(at[lane]) } else { narrow(at[lane].wrapping_sub(SHARED_WINDOW)) };
             if !inside(ctx, offset, access) {
@@ -134,7 +134,7 @@ pub(super) fn run<C: Config>(ctx: &mut Context, w: &mut Warp, g: &Group, i: &Ins
             let old = read_shared(&ctx.shared, offset, size);
             write_shared(&mut ctx.shared, offset, size, f(old));
             if C::CHECK {
-                super::shared::check_atomic(ctx, offset, access, how);
+                super::check_shared::check_atomic(ctx, offset, access, how);
             }
             old
         } else {
@@ -146,7 +146,7 @@ pub(super) fn run<C: Config>(ctx: &mut Context, w: &mut Warp, g: &Group, i: &Ins
             touch(ctx, allocation, index, How::Update, offset, size);
             let old = update_global(allocation, offset, size, f);
             if C::CHECK {
-                super::global::check_atomic(ctx, allocation, offset, access, how);
+                super::check_global::check_atomic(ctx, allocation, offset, access, how);
             }
             allocation.define(offset, size);
             old

@@ -3,7 +3,8 @@
 use crate::ptx::decode::op::{Inst, Op};
 use crate::ptx::machine::context::{Config, Context};
 use crate::ptx::machine::findings::Kind;
-use crate::ptx::machine::step::{Next, Stop, predicate};
+use crate::ptx::machine::predicate::predicate;
+use crate::ptx::machine::step::{Next, Stop};
 use crate::ptx::machine::warp::{Group, State, Warp};
 
 pub(super) fn arrive<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group, i: &Inst, pc: u32, m: u32) -> Next {
@@ -135,7 +136,7 @@ fn deliver(ctx: &Context, w: &mut Warp, barrier: &super::super::context::Barrier
         0 => super::super::regs::put(&mut w.r[usize::from(i.d)], &[barrier.ayes; 32], mask),
         op => {
             let value = if op == 1 { barrier.ayes == barrier.votes } else { barrier.ayes > 0 };
-            super::super::step::put_predicate(&mut w.p, i.d, if value { u32::MAX } else { 0 }, mask);
+            super::super::predicate::put_predicate(&mut w.p, i.d, if value { u32::MAX } else { 0 }, mask);
         }
     }
 }

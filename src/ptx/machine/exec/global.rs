@@ -1,14 +1,16 @@
 //! Loads and stores of global and constant memory.
 
+use super::check_global::{check_read, check_write};
 use super::local::Element;
+use super::sectors::count_sectors;
 use super::{addresses, registers};
-use crate::ptx::decode::memory::{NEAR, ORDERED, STRONG, TENTATIVE, VOLATILE, WIDE_BASE};
+use crate::ptx::decode::memory::{GAPS, NEAR, ORDERED, STRONG, TENTATIVE, VOLATILE, WIDE_BASE};
 use crate::ptx::decode::op::Inst;
 use crate::ptx::machine::context::{Config, Context};
 use crate::ptx::machine::findings::Kind;
 use crate::ptx::machine::memory::Allocation;
 use crate::ptx::machine::regs::*;
-use crate::ptx::machine::shadow::{Strength, Sync, Verdict, WHOLE};
+use crate::ptx::machine::shadow::{Strength, Sync};
 use crate::ptx::machine::touched::How;
 use crate::ptx::machine::warp::Warp;
 
@@ -57,6 +59,9 @@ pub(crate) fn load_at<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: 
     if C::COUNT {
         count_sectors(ctx, i, pc, m, at);
     }
+    if i.m & GAPS != 0 {
+        return super::gaps::load_global::<C>(ctx, w, i, pc, m, at);
+    }
     load_lanes::<C>(ctx, w, i, pc, m, at);
 }
 
@@ -95,7 +100,7 @@ fn load_lanes<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: 
 }
 
 /// A strong access may acquire or release.
-fn strong_access(ctx: &mut Context, a: &Allocation, offset: usize, access: Access, how: Sync) {
+pub(super) fn strong_access(ctx: &mut Context, a: &Allocation, offset: usize, access: Access, how: Sync) {
     ctx.shadow.strong_global((a.base + offset as u64) / 4, access.thread, how);
 }
 
@@ -122,6 +127,9 @@ pub(crate) fn touch(ctx: &mut Context, allocation: &Allocation, index: u32, how:
     if let Some(touched) = &mut ctx.touched {
         let count = (offset + bytes as usize).div_ceil(4) - offset / 4;
         touched.mark(index, allocation.words.len(), how, offset / 4, count);
+        if how != How::Read {
+            allocation.keep(offset / 4, count);
+        }
     }
 }
 
@@ -145,7 +153,7 @@ pub(crate) fn locate<'a>(ctx: &mut Context<'a>, address: u64, access: Access) ->
 
 #[cold]
 #[inline(never)]
-fn outside(ctx: &mut Context, address: u64, access: Access, misaligned: bool) {
+pub(super) fn outside(ctx: &mut Context, address: u64, access: Access, misaligned: bool) {
     let memory = ctx.memory;
     let size = access.size;
     if misaligned {
@@ -226,180 +234,5 @@ fn store_lanes<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m:
     }
     if C::CHECK && i.m & ORDERED != 0 {
         ctx.shadow.released();
-    }
-}
-
-pub(crate) fn check_read(ctx: &mut Context, allocation: &Allocation, offset: usize, access: Access) {
-    let defined = match access.size {
-        1..=8 => allocation.is_defined(offset, access.size),
-        _ => (0..access.size as usize / 4).all(|n| allocation.is_defined(offset + 4 * n, 4)),
-    };
-    if !defined {
-        undefined(ctx, allocation, offset, access);
-    }
-    for (word, bytes) in words(offset, access.size) {
-        let what = match ctx.shadow.global_read(allocation, word, bytes, access.thread, access.how) {
-            Verdict::Fine => continue,
-            Verdict::InStep => IN_STEP,
-            Verdict::Tentative => TENTATIVE_READ,
-            _ => "read after another thread's write",
-        };
-        let kind = if what == TENTATIVE_READ { Kind::BenignPattern } else { Kind::Race };
-        race(ctx, allocation, 4 * word, access, kind, what);
-        break;
-    }
-}
-
-pub(crate) const IN_STEP: &str =
-    "volatile does not order the lanes of a warp (since Volta they do not run in step): no __syncwarp() between";
-pub(crate) const TENTATIVE_READ: &str =
-    "a plain read of what other threads update atomically; its value only goes into a compare-and-swap";
-
-/// Words of an access with the bytes that it takes of each.
-fn words(offset: usize, size: u32) -> impl Iterator<Item = (usize, u8)> {
-    let first = if size < 4 { ((1u8 << size) - 1) << (offset % 4) } else { WHOLE };
-    (offset / 4..(offset + size as usize).div_ceil(4)).map(move |word| (word, first))
-}
-
-#[cold]
-#[inline(never)]
-fn undefined(ctx: &mut Context, allocation: &Allocation, offset: usize, access: Access) {
-    let address = allocation.base + offset as u64;
-    ctx.report(Kind::UninitialisedGlobal, access.pc, access.thread, Some(address), || {
-        format!("byte {offset} of `{}`", allocation.name)
-    });
-}
-
-#[cold]
-#[inline(never)]
-fn race(ctx: &mut Context, allocation: &Allocation, offset: usize, access: Access, kind: Kind, what: &str) {
-    let other = ctx.shadow.describe_other(ctx.launch);
-    let address = allocation.base + offset as u64;
-    ctx.report(kind, access.pc, access.thread, Some(address), || {
-        format!("{what}: byte {offset} of `{}`, {other}", allocation.name)
-    });
-}
-
-pub(crate) fn check_write(ctx: &mut Context, allocation: &Allocation, offset: usize, access: Access, same: bool) {
-    for (word, bytes) in words(offset, access.size) {
-        match ctx.shadow.global_write(allocation, word, bytes, access.thread, access.how) {
-            Verdict::Fine => continue,
-            Verdict::Race | Verdict::InStep if same => {
-                race(ctx, allocation, 4 * word, access, Kind::BenignRace, "two threads wrote the same value");
-            }
-            Verdict::InStep => race(ctx, allocation, 4 * word, access, Kind::Race, IN_STEP),
-            Verdict::RaceWithRead => {
-                race(ctx, allocation, 4 * word, access, Kind::Race, "write after another thread's read");
-            }
-            _ => race(ctx, allocation, 4 * word, access, Kind::Race, "write after another thread's write"),
-        }
-        break;
-    }
-}
-
-#[inline(always)]
-pub(super) fn check_row_read<const N: usize>(ctx: &mut Context, allocation: &Allocation, first: usize, access: Access) {
-    let offset = 4 * first;
-    let defined = offset.is_multiple_of(32) && allocation.range_defined(offset, 4 * N);
-    if access.how != Strength::Weak || !defined || !ctx.shadow.global_row_read::<N>(allocation, first, access.thread) {
-        slow_row_read(ctx, allocation, first, N as u32, access);
-    }
-}
-
-#[inline(never)]
-fn slow_row_read(ctx: &mut Context, allocation: &Allocation, first: usize, count: u32, access: Access) {
-    for lane in 0..count {
-        let access = Access { thread: access.thread + lane, ..access };
-        check_read(ctx, allocation, 4 * (first + lane as usize), access);
-    }
-}
-
-#[inline(always)]
-pub(super) fn check_row_write(ctx: &mut Context, allocation: &Allocation, first: usize, access: Access, row: &Row) {
-    if access.how != Strength::Weak || !ctx.shadow.global_row_write(allocation, first, access.thread) {
-        for lane in 0..32 {
-            let access = Access { thread: access.thread + lane, ..access };
-            let offset = 4 * (first + lane as usize);
-            let same = allocation.read(offset, 4) == u64::from(row[lane as usize]);
-            check_write(ctx, allocation, offset, access, same);
-        }
-    }
-}
-
-/// Counts a request and the 32-byte sectors that it touches.
-#[inline(never)]
-pub(crate) fn count_sectors(ctx: &mut Context, i: &Inst, pc: u32, m: u32, at: &WideRow) {
-    let bytes = u64::from(1u32 << (i.m & 7)) * u64::from(i.m >> 5 & 15);
-    count_sectors_of(ctx, bytes, pc, m, at);
-}
-
-/// Sectors from that of one byte to that of another; one, where the address space ends in between: such an access is
-/// out of bounds anyway.
-fn sectors_between(first: u64, last: u64) -> u64 {
-    (last >> 5).saturating_sub(first >> 5) + 1
-}
-
-pub(crate) fn count_sectors_of(ctx: &mut Context, bytes: u64, pc: u32, m: u32, at: &WideRow) {
-    let sectors = if m == u32::MAX && is_sequence(at, bytes) {
-        sectors_between(at[0], at[31].wrapping_add(bytes - 1))
-    } else if m == u32::MAX && is_sequence(at, 0) {
-        sectors_between(at[0], at[0].wrapping_add(bytes - 1))
-    } else {
-        let mut touched = [0u64; 64];
-        let mut count = 0;
-        for lane in lanes(m) {
-            touched[count] = at[lane] >> 5;
-            count += 1;
-            // An aligned access lies in one sector.
-        }
-        let touched = &mut touched[..count];
-        touched.sort_unstable();
-        let mut distinct = u64::from(!touched.is_empty());
-        for pair in touched.windows(2) {
-            distinct += u64::from(pair[0] != pair[1]);
-        }
-        distinct
-    };
-    if let Some(site) = ctx.site(pc) {
-        site.requests += 1;
-        site.sectors += sectors;
-        site.bytes += bytes * u64::from(m.count_ones());
-    }
-}
-
-/// An atomic: races with plain accesses of other threads, never with atomics.
-pub(crate) fn check_atomic(ctx: &mut Context, a: &Allocation, offset: usize, access: Access, how: Sync) {
-    if !a.is_defined(offset, access.size) {
-        undefined(ctx, a, offset, access);
-    }
-    strong_access(ctx, a, offset, access, how);
-    for (word, bytes) in words(offset, access.size) {
-        match ctx.shadow.global_write(a, word, bytes, access.thread, access.how) {
-            Verdict::Fine => continue,
-            Verdict::RaceWithRead => {
-                race(ctx, a, 4 * word, access, Kind::Race, "atomic after another thread's plain read")
-            }
-            _ => race(ctx, a, 4 * word, access, Kind::Race, "atomic after another thread's plain write"),
-        }
-        break;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::sectors_between;
-
-    #[test]
-    fn sectors_are_counted_up_to_the_end_of_the_address_space() {
-        for (first, last, sectors) in [
-            (0, 127, 4),
-            (16, 143, 5),
-            (0, 3, 1),
-            (u64::MAX - 63, u64::MAX, 2),
-            (u64::MAX - 63, 63, 1),
-            (u64::MAX, 0, 1),
-        ] {
-            assert_eq!(sectors_between(first, last), sectors, "{first} {last}");
-        }
     }
 }

@@ -119,7 +119,7 @@ pub(super) fn load<C: Config>(ctx: &mut Context, w: &mut Warp, g: &Group, i: &In
                 let row = w.local[first + n];
                 put(&mut w.r[usize::from(*register)], &row, m);
                 if C::CHECK {
-                    let undefined = unwritten(w, first + n, 15);
+                    let undefined = unwritten(w, first + n, used_of(ctx, i, 4 * n as u32, 15));
                     give(ctx, w, Place::Word(*register), undefined, m, (pc, Kind::UninitialisedLocal));
                 }
             }
@@ -140,6 +140,12 @@ pub(super) fn load<C: Config>(ctx: &mut Context, w: &mut Warp, g: &Group, i: &In
             }
         }
     }
+}
+
+/// Of bytes of a word that stands at byte `at` of a load, those that the program uses; all, if it uses none.
+fn used_of(ctx: &Context, i: &Inst, at: u32, bytes: u8) -> u8 {
+    let used = (super::gaps::used(ctx, i) >> at.min(31)) as u8 & bytes;
+    if used == 0 { bytes } else { used }
 }
 
 /// Lanes that wrote none of some bytes of a word.

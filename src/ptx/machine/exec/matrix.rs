@@ -2,8 +2,9 @@
 
 use super::generic::{Where, place};
 use super::global::Access;
-use super::shared::{inside, narrow, read_shared, wavefronts, write_shared};
-use super::{addresses, global, shared, warp_ops};
+use super::shared::{inside, narrow, read_shared, write_shared};
+use super::wavefronts::wavefronts;
+use super::{addresses, check_global, check_shared, global, sectors, warp_ops};
 use crate::ptx::ast::Space;
 use crate::ptx::decode::matrix::{List, MatrixKind, MatrixOp};
 use crate::ptx::decode::op::{Inst, Op};
@@ -151,9 +152,9 @@ fn tiles<C: Config>(
             }
             if C::CHECK {
                 if store {
-                    shared::check_write(ctx, at[lane], access, same);
+                    check_shared::check_write(ctx, at[lane], access, same);
                 } else {
-                    shared::check_read(ctx, at[lane], access);
+                    check_shared::check_read(ctx, at[lane], access);
                 }
             }
         }
@@ -233,7 +234,7 @@ fn count(ctx: &mut Context, space: Space, pc: u32, m: u32, at: &WideRow, bytes: 
             site.wavefronts += wavefronts;
         }
     } else {
-        global::count_sectors_of(ctx, u64::from(bytes), pc, m, at);
+        sectors::count_sectors_of(ctx, u64::from(bytes), pc, m, at);
     }
 }
 
@@ -251,14 +252,14 @@ fn read_one<C: Config>(ctx: &mut Context, space: Space, address: u64, access: Ac
             return 0;
         }
         if C::CHECK {
-            shared::check_read(ctx, offset, access);
+            check_shared::check_read(ctx, offset, access);
         }
         return read_shared(&ctx.shared, offset, access.size);
     }
     let Some((allocation, index, offset)) = global::locate(ctx, address, access) else { return 0 };
     global::touch(ctx, allocation, index, How::Read, offset, access.size);
     if C::CHECK && !allocation.constant {
-        global::check_read(ctx, allocation, offset, access);
+        check_global::check_read(ctx, allocation, offset, access);
     }
     allocation.read(offset, access.size)
 }
@@ -268,7 +269,7 @@ fn write_one<C: Config>(ctx: &mut Context, space: Space, address: u64, access: A
         if inside(ctx, offset, access) {
             let same = read_shared(&ctx.shared, offset, access.size) == value;
             if C::CHECK {
-                shared::check_write(ctx, offset, access, same);
+                check_shared::check_write(ctx, offset, access, same);
             }
             write_shared(&mut ctx.shared, offset, access.size, value);
         }
@@ -284,6 +285,6 @@ fn write_one<C: Config>(ctx: &mut Context, space: Space, address: u64, access: A
     allocation.write(offset, access.size, value);
     allocation.define(offset, access.size);
     if C::CHECK {
-        global::check_write(ctx, allocation, offset, access, same);
+        check_global::check_write(ctx, allocation, offset, access, same);
     }
 }

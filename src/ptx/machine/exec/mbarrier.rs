@@ -11,9 +11,10 @@ use crate::ptx::decode::async_copy::{MBARRIER_OPS, MbarrierOp};
 use crate::ptx::decode::op::{Inst, Op};
 use crate::ptx::machine::context::{Config, Context};
 use crate::ptx::machine::findings::Kind;
+use crate::ptx::machine::predicate::put_predicate;
 use crate::ptx::machine::regs::*;
 use crate::ptx::machine::shadow::Strength;
-use crate::ptx::machine::step::{Next, put_predicate};
+use crate::ptx::machine::step::Next;
 use crate::ptx::machine::warp::{Group, Warp};
 
 const COUNT: u64 = 0xf_ffff;
@@ -112,7 +113,7 @@ pub(super) fn run<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group, i: 
         };
         write_shared(&mut ctx.shared, offset, 8, next);
         if C::CHECK {
-            super::shared::check_mbarrier(ctx, offset, access);
+            super::check_shared::check_mbarrier(ctx, offset, access);
         }
     }
     match op {

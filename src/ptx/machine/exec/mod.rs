@@ -5,6 +5,9 @@ pub(crate) mod async_copy;
 pub(crate) mod atomic;
 pub(crate) mod barrier;
 pub(crate) mod call;
+mod check_global;
+mod check_shared;
+mod gaps;
 pub(crate) mod generic;
 pub(crate) mod global;
 pub(crate) mod local;
@@ -14,14 +17,19 @@ pub(crate) mod note;
 pub(crate) mod print;
 mod rows;
 pub(crate) mod scalar;
+mod sectors;
 pub(crate) mod shared;
 pub(crate) mod warp_ops;
+mod wavefronts;
 
 use super::context::{Config, Context};
 use super::findings::Kind;
+use super::memory::WORKSPACE;
+use super::predicate::{finish_setp, put_predicate};
 use super::regs::*;
-use super::step::{Next, Stop, finish_setp, put_predicate};
+use super::step::{Next, Stop};
 use super::warp::{Group, Warp};
+use crate::ptx::decode::memory::{STRONG, WIDE_BASE};
 use crate::ptx::decode::op::{Inst, Op};
 
 /// Runs one instruction of the less frequent kinds for the lanes of `m`.
@@ -101,10 +109,16 @@ pub(crate) fn run<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group, i: 
         Op::StLocal => local::store::<C>(ctx, w, g, i, pc, m),
         Op::LdGeneric => {
             generic::load::<C>(ctx, w, g, i, pc, m);
+            if ctx.workspace != 0 && i.m & STRONG != 0 && meets(ctx, w, i, m) {
+                return poll(ctx, g, pc);
+            }
             return polled(ctx, g, pc);
         }
         Op::LdStrongGlobal => {
             global::load::<C>(ctx, w, i, pc, m);
+            if ctx.workspace != 0 && meets(ctx, w, i, m) {
+                return poll(ctx, g, pc);
+            }
             return polled(ctx, g, pc);
         }
         Op::LdStrongShared => {
@@ -131,6 +145,15 @@ pub(crate) fn run<C: Config>(ctx: &mut Context, w: &mut Warp, g: &mut Group, i: 
         _ => {}
     }
     Next::Go
+}
+
+/// Whether a load looks at whether all blocks of the grid have come. Then the others have a look, too, before this one
+/// goes on: else what it does in the next phase would come before they leave this one, and count as ordered with theirs.
+fn meets(ctx: &mut Context, w: &Warp, i: &Inst, m: u32) -> bool {
+    let at = addresses(w, i.a, i.m & WIDE_BASE != 0, i.off)[m.trailing_zeros() as usize % 32];
+    let meets = at.wrapping_sub(ctx.workspace) < u64::from(WORKSPACE);
+    ctx.makes_way |= meets;
+    meets
 }
 
 /// Polls (strong loads, atomics, sleeps) after which others get a turn.

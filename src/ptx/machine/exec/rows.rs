@@ -3,9 +3,12 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::global::{Access, check_row_read, check_row_write, define_row};
-use super::shared::{WORD, WORD_BITS, check_row_write as check_shared_row_write, count};
-use crate::ptx::decode::memory::{SIGNED, STRONG, TENTATIVE, WIDE_BASE};
+use super::check_global::{check_row_read, check_row_write};
+use super::check_shared::check_row_write as check_shared_row_write;
+use super::global::{Access, define_row};
+use super::shared::{WORD, WORD_BITS};
+use super::wavefronts::count;
+use crate::ptx::decode::memory::{GAPS, SIGNED, STRONG, TENTATIVE, WIDE_BASE};
 use crate::ptx::decode::op::Inst;
 use crate::ptx::machine::context::{Config, Context};
 use crate::ptx::machine::file::Half;
@@ -105,7 +108,7 @@ fn slow_shared(ctx: &mut Context, warp: u32, pc: u32, half: Half, at: u32, n: us
     for lane in 0..16 {
         let offset = if half == Half::Row { at + 4 * lane } else { at };
         let access = Access { pc, thread: 32 * warp + 16 * n as u32 + lane, size: 4, how: Strength::Weak };
-        super::shared::check_read(ctx, offset, access);
+        super::check_shared::check_read(ctx, offset, access);
     }
 }
 
@@ -134,7 +137,7 @@ pub(super) fn store_shared<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst,
     true
 }
 
-const GLOBAL_WORD_BITS: u32 = 0x1ff & !SIGNED | STRONG | WIDE_BASE;
+const GLOBAL_WORD_BITS: u32 = 0x1ff & !SIGNED | STRONG | WIDE_BASE | GAPS;
 const GLOBAL_WORD: u32 = 2 | 1 << 5 | WIDE_BASE;
 
 /// First addresses of both half warps, if the lanes of each read words side by side.
@@ -220,6 +223,7 @@ pub(super) fn store_global<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst,
     let first = offset as usize / 4;
     if let Some(touched) = &mut ctx.touched {
         touched.mark(hint, allocation.words.len(), How::Write, first, 32);
+        allocation.keep(first, 32);
     }
     if C::COUNT {
         count_rows(ctx, pc, at);
@@ -254,7 +258,7 @@ mod tests {
         for halves in kinds.into_iter().flat_map(|a| kinds.map(|b| [a, b])) {
             for second in (0..400).step_by(4) {
                 let at = [128, second];
-                let expected = super::super::shared::wavefronts(&lanes(halves, at), 4, u32::MAX);
+                let expected = super::super::wavefronts::wavefronts(&lanes(halves, at), 4, u32::MAX);
                 assert_eq!(wavefronts(halves, at), expected, "{halves:?} {at:?}");
             }
         }

@@ -2,8 +2,8 @@
 
 use crate::ptx::decode::op::{Approx, CARRY, Compared, Inst, IntOp, Scalar};
 use crate::ptx::machine::context::Context;
+use crate::ptx::machine::predicate::{finish_setp, predicate, put_predicate};
 use crate::ptx::machine::regs::*;
-use crate::ptx::machine::step::{finish_setp, predicate, put_predicate};
 use crate::ptx::machine::warp::Warp;
 use crate::ptx::scalar::convert::{self, f32_to_fp8, fp8x2_to_f16x2};
 use crate::ptx::scalar::convert_integer as ci;

@@ -2,15 +2,17 @@
 
 use super::local::Element;
 use super::{addresses, registers};
-use crate::ptx::decode::memory::{ORDERED, STRONG, WIDE_BASE};
+use crate::ptx::decode::memory::{GAPS, ORDERED, STRONG, WIDE_BASE};
 use crate::ptx::decode::op::Inst;
 use crate::ptx::machine::context::{Config, Context};
 use crate::ptx::machine::findings::Kind;
 use crate::ptx::machine::regs::*;
-use crate::ptx::machine::shadow::{SharedVerdict, Strength, Sync, Verdict};
+use crate::ptx::machine::shadow::Strength;
 use crate::ptx::machine::warp::Warp;
 
-use super::global::{Access, IN_STEP, TENTATIVE_READ, strength, sync};
+use super::check_shared::{check_read, check_row_write, check_write};
+use super::global::{Access, strength, sync};
+use super::wavefronts::{count, wavefronts};
 
 /// Offsets in shared memory; what does not fit 32 bits is out of bounds.
 #[inline(always)]
@@ -37,8 +39,8 @@ pub(crate) fn load<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32
     load_at::<C>(ctx, w, i, pc, m, &at);
 }
 
-/// The form of `Inst::m` of a weak 4-byte access: element size, one element, 32-bit registers.
-pub(super) const WORD_BITS: u32 = 0x1f7 | STRONG;
+/// The form of `Inst::m` of a weak 4-byte access: element size, one element, 32-bit registers, all bytes used.
+pub(super) const WORD_BITS: u32 = 0x1f7 | STRONG | GAPS;
 pub(super) const WORD: u32 = 2 | 1 << 5;
 
 #[inline(never)]
@@ -146,14 +148,6 @@ fn slow_lanes(ctx: &mut Context, at: &Row, lanes: std::ops::Range<usize>, warp: 
     }
 }
 
-#[inline(always)]
-pub(super) fn count(ctx: &mut Context, pc: u32, wavefronts: u64) {
-    if let Some(site) = ctx.sites.get_mut(pc as usize) {
-        site.requests += 1;
-        site.wavefronts += wavefronts;
-    }
-}
-
 /// Reads 1 to 8 bytes at an aligned offset in range.
 #[inline(always)]
 pub(crate) fn read_shared(shared: &[u32], offset: u32, size: u32) -> u64 {
@@ -194,7 +188,9 @@ pub(crate) fn write_shared(shared: &mut [u32], offset: u32, size: u32, value: u6
 /// Whether an access is aligned and inside; else a finding.
 #[inline(always)]
 pub(crate) fn inside(ctx: &mut Context, offset: u32, access: Access) -> bool {
-    let fits = offset <= ctx.shared_bytes && access.size <= ctx.shared_bytes - offset;
+    let end = u64::from(offset) + u64::from(access.size);
+    let own = end <= u64::from(ctx.shared_bytes);
+    let fits = own || (offset >= ctx.reserved.start && end <= u64::from(ctx.reserved.end));
     if fits && offset & (access.size - 1) == 0 {
         return true;
     }
@@ -204,7 +200,7 @@ pub(crate) fn inside(ctx: &mut Context, offset: u32, access: Access) -> bool {
 
 #[cold]
 #[inline(never)]
-fn outside(ctx: &mut Context, offset: u32, access: Access, fits: bool) {
+pub(super) fn outside(ctx: &mut Context, offset: u32, access: Access, fits: bool) {
     let kind = if fits { Kind::Misaligned } else { Kind::OutOfBounds };
     let (size, all) = (access.size, ctx.shared_bytes);
     ctx.report(kind, access.pc, access.thread, Some(u64::from(offset)), || {
@@ -223,6 +219,9 @@ fn load_lanes<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m: 
     }
     if C::COUNT {
         count(ctx, pc, wavefronts(at, bytes, m));
+    }
+    if i.m & GAPS != 0 {
+        return super::gaps::load_shared::<C>(ctx, w, i, pc, m, at);
     }
     for lane in lanes(m) {
         let access = Access { pc, thread: 32 * w.index + lane as u32, size: bytes, how: strength(i.m) };
@@ -307,119 +306,4 @@ fn store_lanes<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, pc: u32, m:
     if C::CHECK && i.m & ORDERED != 0 {
         ctx.shadow.released();
     }
-}
-
-pub(crate) fn check_read(ctx: &mut Context, offset: u32, access: Access) {
-    let verdict = ctx.shadow.shared_read(offset, access.size, access.thread, access.how);
-    settle(ctx, offset, access, verdict, false);
-}
-
-pub(crate) fn check_write(ctx: &mut Context, offset: u32, access: Access, same: bool) {
-    let verdict = ctx.shadow.shared_write(offset, access.size, access.thread, access.how);
-    settle(ctx, offset, access, verdict, same);
-}
-
-fn settle(ctx: &mut Context, offset: u32, access: Access, verdict: SharedVerdict, same: bool) {
-    if verdict.undefined {
-        trouble(ctx, offset, access, Kind::UninitialisedShared, "read before any write");
-    }
-    if verdict.unfinished {
-        trouble(ctx, offset, access, Kind::UnfinishedCopy, "an asynchronous copy to it was not waited for");
-    }
-    match verdict.race {
-        Verdict::Fine => {}
-        Verdict::Race | Verdict::InStep if same => {
-            trouble(ctx, offset, access, Kind::BenignRace, "two threads wrote the same value")
-        }
-        Verdict::Race => trouble(ctx, offset, access, Kind::Race, "another thread wrote it"),
-        Verdict::RaceWithRead => trouble(ctx, offset, access, Kind::Race, "another thread read it"),
-        Verdict::InStep => trouble(ctx, offset, access, Kind::Race, IN_STEP),
-        Verdict::Tentative => trouble(ctx, offset, access, Kind::BenignPattern, TENTATIVE_READ),
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn trouble(ctx: &mut Context, offset: u32, access: Access, kind: Kind, what: &str) {
-    let other = if matches!(kind, Kind::Race | Kind::BenignRace | Kind::BenignPattern) {
-        format!(", {}, and nothing orders the two", ctx.shadow.describe_other(ctx.launch))
-    } else {
-        String::new()
-    };
-    ctx.report(kind, access.pc, access.thread, Some(u64::from(offset)), || {
-        format!("byte {offset} of shared memory: {what}{other}")
-    });
-}
-
-#[inline(always)]
-pub(super) fn check_row_write(ctx: &mut Context, first: usize, warp: u32, pc: u32, row: &Row) {
-    if !ctx.shadow.shared_row_write(first, 32 * warp) {
-        slow_row(ctx, first, warp, pc, row);
-    }
-}
-
-#[inline(never)]
-fn slow_row(ctx: &mut Context, first: usize, warp: u32, pc: u32, row: &Row) {
-    for lane in 0..32 {
-        let offset = 4 * (first as u32 + lane);
-        let access = Access { pc, thread: 32 * warp + lane, size: 4, how: Strength::Weak };
-        let same = read_shared(&ctx.shared, offset, 4) == u64::from(row[lane as usize]);
-        check_write(ctx, offset, access, same);
-    }
-}
-
-/// Wavefronts of one request: the most distinct words that fall into one bank of 4 bytes. Accesses of 8 bytes go by half
-/// warps, of 16 by quarters.
-#[allow(clippy::needless_range_loop)]
-pub(crate) fn wavefronts(at: &Row, bytes: u32, m: u32) -> u64 {
-    let (lanes_at_once, words) = match bytes {
-        16 => (8, 4),
-        8 => (16, 2),
-        _ => (32, 1),
-    };
-    let mut total = 0;
-    let mut start = 0;
-    while start < 32 {
-        let mut banks = [(u32::MAX, 0u8); 32];
-        let mut more: Vec<(u32, u32)> = vec![];
-        let mut worst = 0;
-        for lane in start..start + lanes_at_once {
-            if m >> lane & 1 == 0 {
-                continue;
-            }
-            for n in 0..words {
-                let word = at[lane] / 4 + n;
-                let bank = &mut banks[word as usize % 32];
-                if bank.1 == 0 {
-                    *bank = (word, 1);
-                    worst = worst.max(1);
-                } else if bank.0 != word && !more.contains(&(word % 32, word)) {
-                    more.push((word % 32, word));
-                    bank.1 += 1;
-                    worst = worst.max(u64::from(bank.1));
-                }
-            }
-        }
-        total += worst;
-        start += lanes_at_once;
-    }
-    total
-}
-
-/// An atomic: races with plain accesses of other threads, never with atomics.
-pub(crate) fn check_atomic(ctx: &mut Context, offset: u32, access: Access, how: Sync) {
-    ctx.shadow.strong_shared(offset, access.thread, how);
-    let verdict = ctx.shadow.shared_atomic(offset, access.size, access.thread);
-    settle(ctx, offset, access, verdict, false);
-}
-
-/// A copy is issued to words: another copy in flight to them, or unordered accesses of other threads, are findings.
-pub(crate) fn check_copy(ctx: &mut Context, offset: u32, access: Access) {
-    let verdict = ctx.shadow.shared_write(offset, access.size, access.thread, Strength::Weak);
-    settle(ctx, offset, access, verdict, false);
-}
-
-/// An operation on an mbarrier defines its bytes and orders itself.
-pub(crate) fn check_mbarrier(ctx: &mut Context, offset: u32, access: Access) {
-    ctx.shadow.shared_atomic(offset, access.size, access.thread);
 }

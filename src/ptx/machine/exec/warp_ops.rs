@@ -6,8 +6,9 @@ use super::super::findings::Kind;
 use crate::ptx::decode::flow::Place;
 use crate::ptx::decode::op::{Inst, Op};
 use crate::ptx::machine::context::{Config, Context};
+use crate::ptx::machine::predicate::{predicate, put_predicate};
 use crate::ptx::machine::regs::*;
-use crate::ptx::machine::step::{Next, Stop, predicate, put_predicate};
+use crate::ptx::machine::step::{Next, Stop};
 use crate::ptx::machine::undefined;
 use crate::ptx::machine::warp::{Group, State, Warp};
 

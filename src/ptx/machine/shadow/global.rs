@@ -251,8 +251,15 @@ impl Shadow {
             }
             return true;
         }
-        for (lane, reader) in row.iter().enumerate() {
-            reader.store(self.reader(reader.load(Relaxed), mine + lane as u32), Relaxed);
+        // Workers that read the same words must not take the tags from each other: what stays is not written.
+        let (mut tags, mut changed) = ([0; N], 0);
+        for (lane, (tag, reader)) in tags.iter_mut().zip(row).enumerate() {
+            let old = reader.load(Relaxed);
+            *tag = self.reader(old, mine + lane as u32);
+            changed |= *tag ^ old;
+        }
+        if changed != 0 {
+            row.iter().zip(tags).for_each(|(reader, tag)| reader.store(tag, Relaxed));
         }
         true
     }
