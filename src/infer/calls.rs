@@ -2,7 +2,7 @@
 
 use super::arith::{select, type_named};
 use super::cuda::element;
-use super::host::{Flow, Frame, Host, MAX_DEPTH, last};
+use super::host::{Flow, Frame, Host, Left, MAX_DEPTH, last};
 use super::value::{Buffer, Val, ceil_div, combine};
 use crate::contract::{Expr, Op};
 use crate::ir::*;
@@ -57,20 +57,42 @@ impl<'a> Host<'a> {
         Val::unknown(format!("the result of `{name}`"))
     }
 
+    /// The function that a call means: of those in sight the one of so many parameters, else the only one that the rest of
+    /// the program defines. Where several remain nothing is chosen.
     fn definition(&self, unit: u32, name: &str, count: usize) -> Option<(u32, &'a Function)> {
-        let own = std::iter::once(unit).chain((0..self.program.units.len() as u32).filter(move |u| *u != unit));
-        for u in own {
-            let mut fits = self.program.units.get(u as usize)?.functions.iter().filter(|f| {
+        let seen = self.view.units(self.root, unit);
+        let of = |units: &[u32]| -> Vec<(u32, &'a Function)> {
+            let all = units.iter().filter_map(|u| Some((*u, self.program.units.get(*u as usize)?)));
+            let all = all.flat_map(|(u, unit)| unit.functions.iter().map(move |f| (u, f)));
+            let fits = |f: &Function| {
                 f.name == name
                     && f.body_span.is_some()
                     && f.params.len() >= count
+                    && f.params.iter().skip(count).all(|p| f.var(*p).init.is_some())
                     && matches!(f.kind, FunctionKind::Host | FunctionKind::HostDevice)
-            });
-            if let Some(f) = fits.next() {
-                return Some((u, f));
+            };
+            all.filter(|(_, f)| fits(f)).collect()
+        };
+        let one = |mut found: Vec<(u32, &'a Function)>| {
+            if found.iter().any(|(_, f)| f.params.len() == count) {
+                found.retain(|(_, f)| f.params.len() == count);
             }
+            // A function that stands in several arms of an `#if` is one.
+            let own = found.iter().filter(|(u, _)| *u == unit).count();
+            if own > 0 {
+                found.retain(|(u, _)| *u == unit);
+            }
+            match found.as_slice() {
+                [one] => Some(*one),
+                _ => None,
+            }
+        };
+        let near = of(&seen);
+        if !near.is_empty() {
+            return one(near);
         }
-        None
+        let rest: Vec<u32> = (0..self.program.units.len() as u32).filter(|u| !seen.contains(u)).collect();
+        one(of(&rest))
     }
 
     /// Runs a function of the program. `this` is the place of the object of a method.
@@ -126,15 +148,21 @@ impl<'a> Host<'a> {
             self.memory.insert(key, value);
         }
         self.member_initialisers(&frame);
-        self.nesting(1);
-        let arms = self.arms.len();
-        let flow = self.block(&frame, &f.body);
-        self.arms.truncate(arms);
-        self.nesting(-1);
+        let flow = self.within(&frame, f);
         match flow {
             Flow::Return(v) => v,
             _ => Val::Null,
         }
+    }
+
+    /// Runs the body of a function. What stands behind the call is of every run that comes back.
+    fn within(&mut self, frame: &Frame<'a>, f: &'a Function) -> Flow {
+        self.nesting(1);
+        let (arms, left) = (self.arms.len(), self.left.len());
+        let flow = self.block(frame, &f.body);
+        self.come_back(arms, left, Left::Function);
+        self.nesting(-1);
+        flow
     }
 
     fn frames_deep(&self) -> u32 {
@@ -182,23 +210,20 @@ impl<'a> Host<'a> {
             let key = self.key(&frame, *p);
             self.memory.insert(key, v);
         }
-        self.nesting(1);
-        let arms = self.arms.len();
-        let flow = self.block(&frame, &f.body);
-        self.arms.truncate(arms);
-        self.nesting(-1);
+        let flow = self.within(&frame, f);
         if let Flow::Return(v) = flow { v } else { Val::Null }
     }
 
     /// A function-like macro whose body is an expression over its parameters and constants.
     fn expand(&mut self, frame: &Frame<'a>, name: &str, values: &[Val]) -> Option<Val> {
-        let (params, body) = self.macros.get(name)?.clone();
+        let units = self.view.units(self.root, frame.unit);
+        let (params, body) = self.view.function_macro(&units, name)?;
         if params.len() != values.len() {
             return None;
         }
         let ints: Vec<Expr> = values.iter().map(Val::as_int).collect::<Option<_>>()?;
-        let known: Vec<(String, Expr)> = params.into_iter().zip(ints).collect();
-        self.text(frame, &body, &known)
+        let known: Vec<(String, Expr)> = params.iter().cloned().zip(ints).collect();
+        self.text(frame, body, &known)
     }
 
     fn library(&mut self, name: &str, v: &[Val]) -> Option<Val> {

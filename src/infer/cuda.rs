@@ -185,6 +185,7 @@ impl<'a> Host<'a> {
             args,
             span: l.span,
             arms: self.arms.clone(),
+            left: self.left.iter().map(|(way, _)| way.clone()).collect(),
             cut: self.cut.clone(),
         })));
     }

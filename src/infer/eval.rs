@@ -237,9 +237,9 @@ impl<'a> Host<'a> {
     /// A constant or a variable of file scope.
     pub(super) fn global(&mut self, frame: &Frame<'a>, name: &str) -> Val {
         let short = last(name);
-        let varies = !self.device_words.contains(short);
-        let units = [frame.unit].into_iter().chain((0..self.program.units.len() as u32).filter(|u| *u != frame.unit));
-        for u in units {
+        let varies = !self.view.device_words.contains(short);
+        let units = self.view.units(self.root, frame.unit);
+        for u in units.iter().copied() {
             let unit = self.program.unit(u);
             let mut constants = unit.constants.iter().filter(|(n, ..)| n == short);
             if let Some((_, v, span)) = constants.next() {
@@ -279,8 +279,7 @@ impl<'a> Host<'a> {
             return Val::unknown(format!("`{short}` is a variable of the file"));
         }
         // An object-like macro whose body is no plain integer.
-        let body = units_macro(self, short);
-        if let Some(v) = body.and_then(|b| self.text(frame, &b, &[])) {
+        if let Some(v) = self.view.object_macro(&units, short).and_then(|b| self.text(frame, b, &[])) {
             return v;
         }
         Val::unknown(format!("`{short}` is not defined in view"))
@@ -406,10 +405,6 @@ impl<'a> Host<'a> {
             _ => None,
         }
     }
-}
-
-fn units_macro(host: &Host, name: &str) -> Option<String> {
-    host.object_macros.get(name).cloned()
 }
 
 fn is_argv(f: &Function, e: ExprId) -> bool {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::host::{Flow, Frame, Host};
+use super::host::{Flow, Frame, Host, Left};
 use super::value::Val;
 use crate::ir::*;
 
@@ -46,7 +46,10 @@ impl<'a> Host<'a> {
         };
         let mut flow = Flow::Next;
         for n in 0..most {
-            match self.block(frame, body) {
+            let (arms, left) = (self.arms.len(), self.left.len());
+            let done = self.block(frame, body);
+            self.come_back(arms, left, Left::Iteration);
+            match done {
                 Flow::Next | Flow::Continue => {}
                 Flow::Break => break,
                 other => {

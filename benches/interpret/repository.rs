@@ -1,0 +1,198 @@
+//! The kernels of a folder, compiled when they are first asked for.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use kopt::compile::plan::{Job, NoInstance, Place};
+use kopt::compile::{CompileGate, CompileRequest, KernelResources, Target, slice_for};
+use kopt::gate::KernelKey;
+use kopt::ir::{FunctionRef, Program as Units};
+use kopt::project::{self, Headers, Includers, Options, Project};
+use kopt::ptx::{Program, PtxError, parse};
+use kopt::syntax::cuda::parse_unit;
+use rayon::prelude::*;
+
+/// Where a kernel stands: its file, and the byte where its name begins.
+pub type At = (PathBuf, u32);
+
+pub struct Repository<'g> {
+    pub name: String,
+    root: PathBuf,
+    project: Project,
+    pub program: Units,
+    headers: Headers,
+    includers: Includers,
+    gate: &'g CompileGate,
+    pub arch: String,
+    made: Mutex<HashMap<At, Arc<OnceLock<Made>>>>,
+}
+
+/// One instantiation of a kernel.
+pub struct Instance {
+    pub arguments: String,
+    pub program: Program,
+    pub resources: Option<KernelResources>,
+}
+
+/// What the compiler and the decoder made of a kernel.
+#[derive(Default)]
+pub struct Made {
+    pub compiled: bool,
+    pub parsed: bool,
+    pub instances: Vec<Instance>,
+    /// Why there is no instance.
+    pub why: String,
+}
+
+impl<'g> Repository<'g> {
+    pub fn read(dir: &Path, gate: &'g CompileGate, arch: &str) -> Repository<'g> {
+        let project = project::load(&[dir.to_path_buf()], &Options::default());
+        let wanted: Vec<_> = project.files.iter().filter(|f| f.needs_parse).map(|f| f.id).collect();
+        let units = wanted.par_iter().map(|id| parse_unit(*id, project.sources.get(*id), &project.macros)).collect();
+        let program = Units { units, complete: false };
+        let headers = Headers::new(&project, &[]);
+        let includers = Includers::of(&project, &headers);
+        let name = dir.file_name().map_or_else(|| dir.to_string_lossy(), |n| n.to_string_lossy()).into_owned();
+        let (root, arch) = (dir.to_path_buf(), arch.to_owned());
+        Repository { name, root, project, program, headers, includers, gate, arch, made: Mutex::default() }
+    }
+
+    /// The kernels by the folder in which their host code is looked for: that of a source file, and for a header that of
+    /// the nearest source that includes it.
+    pub fn groups(&self) -> Vec<(PathBuf, Vec<FunctionRef>)> {
+        let mut found: BTreeMap<PathBuf, Vec<FunctionRef>> = BTreeMap::new();
+        for k in self.program.kernels() {
+            let file = self.program.unit(k.unit).file;
+            let own = self.path(file);
+            let user = self.includers.of_file(file).first().map(|f| self.path(*f));
+            let host = if own.extension().is_some_and(|e| e == "cu") { own } else { user.unwrap_or(own) };
+            found.entry(host.parent().map(Path::to_path_buf).unwrap_or_default()).or_default().push(k);
+        }
+        found.into_iter().collect()
+    }
+
+    pub fn path(&self, file: kopt::source::FileId) -> PathBuf {
+        PathBuf::from(&self.project.sources.get(file).name)
+    }
+
+    /// The path as a table shows it.
+    pub fn shown(&self, path: &Path) -> String {
+        path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy().into_owned()
+    }
+
+    pub fn line(&self, k: FunctionRef) -> u32 {
+        let span = self.program.function(k).name_span;
+        let source = self.project.sources.get(span.file);
+        source.lines.position(&source.text, span.start as usize).line
+    }
+
+    pub fn at(&self, k: FunctionRef) -> At {
+        let span = self.program.function(k).name_span;
+        (self.path(span.file), span.start)
+    }
+
+    /// The kernel of this repository that stands there.
+    pub fn kernel(&self, at: &At) -> Option<FunctionRef> {
+        self.program.kernels().into_iter().find(|k| self.at(*k) == *at)
+    }
+
+    /// A kernel with the instantiations that the program asks for.
+    pub fn made(&self, k: FunctionRef) -> Arc<OnceLock<Made>> {
+        let mut all = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let cell = all.entry(self.at(k)).or_default().clone();
+        drop(all);
+        cell.get_or_init(|| self.make(k));
+        cell
+    }
+
+    /// Where the kernel stands, if others of its file share its name.
+    fn rival(&self, k: FunctionRef) -> Option<usize> {
+        let own = self.program.function(k);
+        let same = self.program.unit(k.unit).kernels().filter(|f| f.name == own.name).count();
+        (same > 1).then_some(own.name_span.start as usize)
+    }
+
+    fn make(&self, k: FunctionRef) -> Made {
+        let function = self.program.function(k);
+        let file = self.program.unit(k.unit).file;
+        let source = self.project.sources.get(file);
+        let users = self.includers.of_file(file).into_iter().map(|u| self.project.sources.get(u));
+        let users: Vec<(&str, &str)> = users.map(|s| (&*s.name, &*s.text)).collect();
+        let place = Place { file: (&source.name, &source.text), users: &users };
+        let job = Job::new(self.gate, &self.headers, &self.arch, &[]);
+        let mut made = Made::default();
+        let plan = match job.plan_at(&place, &function.qualified, self.rival(k)) {
+            Ok(plan) => plan,
+            Err(why) => {
+                made.why = match why {
+                    NoInstance::Cut(reason) => format!("not compiled: {}", reason.key()),
+                    NoInstance::Template { last: None } => "not compiled: needs-instantiation".into(),
+                    NoInstance::Template { last: Some(e) } => format!("not compiled: {}", e.key()),
+                };
+                return made;
+            }
+        };
+        let mut refused = None;
+        for i in &plan.instances {
+            let compiled = match &i.compiled {
+                Ok(compiled) => compiled,
+                Err(e) => {
+                    made.why = format!("not compiled: {}", e.key());
+                    continue;
+                }
+            };
+            made.compiled = true;
+            let resources = compiled.kernels.first().cloned();
+            let symbol = resources.as_ref().map_or(function.name.clone(), |r| r.symbol.clone());
+            let module = match parse(&compiled.ptx) {
+                Ok(module) => module,
+                Err(e) => {
+                    refused.get_or_insert(reason(&e));
+                    continue;
+                }
+            };
+            made.parsed = true;
+            match Program::decode(&module, &symbol) {
+                Ok(program) => {
+                    made.instances.push(Instance { arguments: i.arguments.clone(), program, resources });
+                }
+                Err(e) => _ = refused.get_or_insert(reason(&e)),
+            }
+        }
+        // One instantiation that is not decoded is enough to say so of the kernel.
+        if let Some(why) = refused {
+            made.instances.clear();
+            made.why = why;
+        }
+        made
+    }
+
+    /// An instantiation that a plan asks for beside those of the text.
+    pub fn instance(&self, k: FunctionRef, key: &KernelKey) -> Result<Instance, String> {
+        let function = self.program.function(k);
+        let source = self.project.sources.get(self.program.unit(k.unit).file);
+        let list = format!("<{}>", key.template.join(", "));
+        let target = Target::At(function.name_span.start as usize);
+        let written = format!("{}{list}", function.qualified);
+        let sliced = slice_for(&source.name, &source.text, &target, &self.headers, std::slice::from_ref(&written))
+            .map_err(|why| format!("an instantiation that is not compiled: {}", why.key()))?;
+        let names = vec![format!("{}{list}", sliced.kernel)];
+        let request = CompileRequest { slice: &sliced, names, arch: &self.arch, options: &[] };
+        let compiled =
+            self.gate.compile(&request).map_err(|e| format!("an instantiation that is not compiled: {}", e.key()))?;
+        let resources = compiled.kernels.first().cloned();
+        let symbol = resources.as_ref().map_or(function.name.clone(), |r| r.symbol.clone());
+        let program = parse(&compiled.ptx).and_then(|m| Program::decode(&m, &symbol)).map_err(|e| reason(&e))?;
+        Ok(Instance { arguments: list, program, resources })
+    }
+}
+
+/// A reason without what differs from kernel to kernel.
+fn reason(error: &PtxError) -> String {
+    match error {
+        PtxError::Unsupported { what, .. } => format!("unsupported: {}", what.chars().take(60).collect::<String>()),
+        PtxError::Invalid { what, .. } => format!("invalid: {}", what.chars().take(60).collect::<String>()),
+        other => other.to_string().chars().take(80).collect(),
+    }
+}
