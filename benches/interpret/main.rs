@@ -114,8 +114,8 @@ fn measure(options: &Options) -> Vec<Record> {
             let repository = Repository::read(dir, &gate, &options.arch);
             let groups: Vec<_> = repository.groups().into_iter().enumerate().collect();
             let own = groups.into_par_iter().filter(|(i, _)| i % options.shard.1 == options.shard.0);
-            let found = own.flat_map(|(_, (folder, kernels))| {
-                running::group(&repository, &folder, &kernels, options.steps, until, &|r| !done.contains(&r.key()), &|r| {
+            let found = own.flat_map(|(_, (files, kernels))| {
+                running::group(&repository, &files, &kernels, options.steps, until, &|r| !done.contains(&r.key()), &|r| {
                     if let Some(out) = &out {
                         let line = serde_json::to_string(r).unwrap_or_default();
                         let mut file = out.lock().unwrap_or_else(|e| e.into_inner());

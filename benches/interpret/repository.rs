@@ -58,18 +58,27 @@ impl<'g> Repository<'g> {
         Repository { name, root, project, program, headers, includers, gate, arch, made: Mutex::default() }
     }
 
-    /// The kernels by the folder in which their host code is looked for: that of a source file, and for a header that of
-    /// the nearest source that includes it.
-    pub fn groups(&self) -> Vec<(PathBuf, Vec<FunctionRef>)> {
-        let mut found: BTreeMap<PathBuf, Vec<FunctionRef>> = BTreeMap::new();
+    /// The kernels by the folder whose host code is looked through: for a header that of the nearest source that includes
+    /// it. A folder with many files is several.
+    pub fn groups(&self) -> Vec<(Vec<PathBuf>, Vec<FunctionRef>)> {
+        let files: Vec<PathBuf> =
+            self.project.files.iter().map(|f| f.path.clone()).filter(|p| p.starts_with(&self.root)).collect();
+        let mut folders = vec![];
+        split(&self.root, files, &mut folders);
+        let mut found: Vec<(Vec<PathBuf>, Vec<FunctionRef>)> = folders.into_iter().map(|f| (f, vec![])).collect();
+        let place: HashMap<PathBuf, usize> =
+            found.iter().enumerate().flat_map(|(i, (f, _))| f.iter().map(move |p| (p.clone(), i))).collect();
         for k in self.program.kernels() {
             let file = self.program.unit(k.unit).file;
             let own = self.path(file);
             let user = self.includers.of_file(file).first().map(|f| self.path(*f));
             let host = if own.extension().is_some_and(|e| e == "cu") { own } else { user.unwrap_or(own) };
-            found.entry(host.parent().map(Path::to_path_buf).unwrap_or_default()).or_default().push(k);
+            if let Some(group) = place.get(&host).and_then(|i| found.get_mut(*i)) {
+                group.1.push(k);
+            }
         }
-        found.into_iter().collect()
+        found.retain(|(_, kernels)| !kernels.is_empty());
+        found
     }
 
     pub fn path(&self, file: kopt::source::FileId) -> PathBuf {
@@ -195,4 +204,26 @@ fn reason(error: &PtxError) -> String {
         PtxError::Invalid { what, .. } => format!("invalid: {}", what.chars().take(60).collect::<String>()),
         other => other.to_string().chars().take(80).collect(),
     }
+}
+
+/// Files that are looked through together.
+const TOGETHER: usize = 80;
+
+/// The files below a folder; those of a folder with too many are divided among the folders in it.
+fn split(dir: &Path, files: Vec<PathBuf>, into: &mut Vec<Vec<PathBuf>>) {
+    if files.len() <= TOGETHER {
+        into.extend((!files.is_empty()).then_some(files));
+        return;
+    }
+    let mut own = vec![];
+    let mut below: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
+    for f in files {
+        let mut rest = f.strip_prefix(dir).unwrap_or(&f).components();
+        match (rest.next(), rest.next()) {
+            (Some(first), Some(_)) => below.entry(dir.join(first)).or_default().push(f),
+            _ => own.push(f),
+        }
+    }
+    into.extend((!own.is_empty()).then_some(own));
+    below.into_iter().for_each(|(dir, files)| split(&dir, files, into));
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use kopt::contract::{OpenKind, Plan, Sampling, cells};
@@ -10,7 +10,7 @@ use kopt::facts::{Macros, macros_of};
 use kopt::gate::{Settings, Side, Stopped, execute, shrink, starts, symbols};
 use kopt::infer::{infer, matching};
 use kopt::ir::{FunctionRef, Program as Units};
-use kopt::project::{self, EXTENSIONS, Options, Project};
+use kopt::project::{self, Options, Project};
 use kopt::ptx::Program;
 use kopt::syntax::cuda::parse_unit;
 use rayon::prelude::*;
@@ -18,7 +18,7 @@ use rayon::prelude::*;
 use super::record::Record;
 use super::repository::{At, Repository};
 
-/// The files of one folder with the headers that they reach.
+/// Files that are looked through together, with the headers that they reach.
 struct Host {
     project: Project,
     program: Units,
@@ -26,12 +26,8 @@ struct Host {
 }
 
 impl Host {
-    fn read(folder: &Path) -> Host {
-        let wanted = |p: &PathBuf| p.extension().and_then(|e| e.to_str()).is_some_and(|e| EXTENSIONS.contains(&e));
-        let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()).collect();
-        paths.retain(|p| p.is_file() && wanted(p));
-        paths.sort();
-        let project = project::load(&paths, &Options::default());
+    fn read(files: &[PathBuf]) -> Host {
+        let project = project::load(files, &Options::default());
         let ids: Vec<_> = project.files.iter().map(|f| f.id).collect();
         let units = ids.par_iter().map(|id| parse_unit(*id, project.sources.get(*id), &project.macros)).collect();
         let program = Units { units, complete: false };
@@ -48,7 +44,7 @@ impl Host {
 /// The records of the kernels of a folder, each given to `tell` as soon as it is there.
 pub fn group(
     repository: &Repository,
-    folder: &Path,
+    files: &[PathBuf],
     kernels: &[FunctionRef],
     steps: u64,
     until: Option<Instant>,
@@ -74,7 +70,7 @@ pub fn group(
         }
         // A fault of kopt on one kernel says nothing about the others.
         let done = catch_unwind(AssertUnwindSafe(|| {
-            let host = host.get_or_init(|| Host::read(folder));
+            let host = host.get_or_init(|| Host::read(files));
             kernel(repository, host, *k, steps, &mut record);
         }));
         if done.is_err() {
@@ -117,7 +113,7 @@ fn kernel(repository: &Repository, host: &Host, k: FunctionRef, steps: u64, reco
         record.why = if report.launched { asked(plan) } else { "no launch in view".into() };
         return;
     }
-    match side(repository, host, plan, steps) {
+    match side(repository, host, own, plan, steps) {
         Ok(side) => run(&side, steps, record),
         Err(why) => record.why = why,
     }
@@ -143,7 +139,7 @@ fn asked(plan: &Plan) -> String {
 }
 
 /// Every kernel of the plan, compiled.
-fn side(repository: &Repository, host: &Host, plan: &Plan, steps: u64) -> Result<Side, String> {
+fn side(repository: &Repository, host: &Host, own: FunctionRef, plan: &Plan, steps: u64) -> Result<Side, String> {
     let mut side = Side {
         plan: plan.clone(),
         programs: BTreeMap::new(),
@@ -154,7 +150,10 @@ fn side(repository: &Repository, host: &Host, plan: &Plan, steps: u64) -> Result
     let kernels = host.program.kernels();
     for key in Side::keys(plan) {
         let count = plan.launches().find(|l| l.kernel == key.name).map(|l| l.args.len());
-        let meant = matching::kernel(&host.program, &kernels, &key.name, count, "").map_err(|_| "a name of several kernels")?;
+        // Of programs that stand beside each other, each has kernels of its own.
+        let meant = [near(own.unit, &kernels), sees(host, own.unit, &kernels), kernels.clone()].into_iter();
+        let meant = meant.map(|among| matching::kernel(&host.program, &among, &key.name, count, "")).find_map(Result::ok);
+        let meant = meant.ok_or("a name of several kernels")?;
         let k = repository.kernel(&host.at(meant)).ok_or("a kernel of the plan stands in no file of the folder")?;
         let made = repository.made(k);
         let made = made.get().ok_or("not compiled")?;
@@ -179,14 +178,28 @@ fn side(repository: &Repository, host: &Host, plan: &Plan, steps: u64) -> Result
     if constant {
         return Err("a constant variable whose contents the contract does not say".into());
     }
-    let settings = Settings { steps, ..Settings::default() };
+    let settings = settings(steps);
     side.plan = shrink::fit(&side, &settings).0;
     Ok(side)
 }
 
+/// Larger buffers than a comparison takes: most programs fix their sizes.
+fn settings(steps: u64) -> Settings {
+    Settings { steps, max_bytes: Some(768 << 20), memory: 2 << 30, ..Settings::default() }
+}
+
+fn near(unit: u32, kernels: &[FunctionRef]) -> Vec<FunctionRef> {
+    kernels.iter().filter(|k| k.unit == unit).copied().collect()
+}
+
+fn sees(host: &Host, unit: u32, kernels: &[FunctionRef]) -> Vec<FunctionRef> {
+    let names = host.macros.get(unit as usize).and_then(Macros::names);
+    kernels.iter().filter(|k| names.is_some_and(|n| n.sees(unit, k.unit))).copied().collect()
+}
+
 fn run(side: &Side, steps: u64, record: &mut Record) {
     record.contract = true;
-    let settings = Settings { steps, ..Settings::default() };
+    let settings = settings(steps);
     let sampling = Sampling { seed: 1, thorough: false, max_bytes: settings.max_bytes, ..Sampling::default() };
     let cell = cells(&side.plan, &sampling).cells;
     let Some(concrete) = cell.first().and_then(|c| side.plan.concrete(c).ok()) else {

@@ -95,6 +95,25 @@ impl<'a> Host<'a> {
         one(of(&rest))
     }
 
+    /// The only function of this name, whatever its parameters.
+    pub(super) fn named_function(&self, unit: u32, name: &str) -> Option<(u32, &'a Function)> {
+        let seen = &self.view.units(self.root, unit);
+        let of = |near: bool| {
+            let all = (0..).zip(&self.program.units).filter(move |(u, _)| seen.contains(u) == near);
+            let mut all = all.flat_map(|(u, unit)| unit.functions.iter().map(move |f| (u, f))).filter(|(_, f)| {
+                f.name == name && f.body_span.is_some() && f.kind == FunctionKind::Host && f.class.is_none()
+            });
+            let first = all.next();
+            (first, all.next().is_some())
+        };
+        match of(true) {
+            (None, _) => {}
+            (found, several) => return found.filter(|_| !several),
+        }
+        let (found, several) = of(false);
+        found.filter(|_| !several)
+    }
+
     /// Runs a function of the program. `this` is the place of the object of a method.
     #[allow(clippy::too_many_arguments)]
     pub(super) fn enter(

@@ -39,7 +39,7 @@ impl<'a> Host<'a> {
             }
             StmtKind::While { id, condition, body } => self.repeat(frame, *id, Some(*condition), None, body, true),
             StmtKind::DoWhile { id, body, condition } => self.repeat(frame, *id, Some(*condition), None, body, false),
-            StmtKind::OpaqueLoop { id, body } => self.repeat(frame, *id, None, None, body, true),
+            StmtKind::OpaqueLoop { id, body } => self.over_range(frame, *id, body),
             StmtKind::Switch { value, body } => self.switch(frame, *value, body),
             StmtKind::Return(e) => Flow::Return(e.map_or(Val::Null, |e| self.eval(frame, e))),
             StmtKind::Break => Flow::Break,

@@ -191,7 +191,10 @@ impl<'a> Host<'a> {
                 let text = frame.types.get(p)?;
                 type_named(text).and_then(|t| t.bytes()).map(i64::from)
             }
-            Type::Named(n) => type_named(n).and_then(|t| t.bytes()).map(i64::from),
+            Type::Named(_) => {
+                let units = self.view.units(self.root, frame.unit);
+                self.view.layout(self.program, &units, ty).map(|l| l.bytes)
+            }
             t => t.bytes().map(i64::from),
         }
     }
@@ -216,6 +219,9 @@ impl<'a> Host<'a> {
                 Val::unknown(format!("it is read from {from}"))
             });
         }
+        if let Some(f) = self.function_value(frame, e) {
+            return f;
+        }
         let Some(place) = self.place(frame, e) else { return Val::unknown("it is reached through a pointer") };
         if let Some(v) = self.memory.get(&place) {
             return v.clone();
@@ -232,6 +238,16 @@ impl<'a> Host<'a> {
             ExprKind::Index { base, .. } if is_argv(f, *base) => Val::Input(None),
             _ => Val::unknown("it is not known"),
         }
+    }
+
+    /// A function that is named without being called: it may be called later under another name.
+    fn function_value(&self, frame: &Frame<'a>, e: ExprId) -> Option<Val> {
+        let name = match frame.f.kind_of(e) {
+            ExprKind::Name(n) => n.as_str(),
+            ExprKind::Var(v) if frame.f.var(*v).kind == VarKind::Unresolved => &frame.f.var(*v).name,
+            _ => return None,
+        };
+        self.named_function(frame.unit, query::base_name(name)).map(|(unit, f)| Val::Lambda(unit, f.id))
     }
 
     /// A constant or a variable of file scope.
@@ -319,6 +335,9 @@ impl<'a> Host<'a> {
     }
 
     fn address(&mut self, frame: &Frame<'a>, inner: ExprId) -> Val {
+        if let Some(f) = self.function_value(frame, inner) {
+            return f;
+        }
         if let ExprKind::Index { base, index } = frame.f.kind_of(inner) {
             let base_value = self.eval(frame, *base);
             if let Val::Device { .. } = base_value {

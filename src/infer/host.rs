@@ -132,6 +132,14 @@ impl<'a> Host<'a> {
         size && offset.constant() == Some(0)
     }
 
+    /// Scalar and lanes of what a type of a unit consists of.
+    pub(super) fn element_of(&self, unit: u32, ty: &Type) -> Option<(Scalar, u8)> {
+        super::cuda::element(ty).or_else(|| {
+            let units = self.view.units(self.root, unit);
+            self.view.layout(self.program, &units, ty).and_then(|l| l.element)
+        })
+    }
+
     /// The bytes that an event writes, where both ends are known.
     pub fn range(&self, e: &Event) -> Option<super::value::Range> {
         let (_, offset, bytes) = e.writes()?;
@@ -146,7 +154,7 @@ impl<'a> Host<'a> {
             }
             Type::Pointer(p) if matches!(p.ty, Type::Pointer(_)) => Val::unknown("it points to a pointer"),
             Type::Pointer(p) => {
-                let element = super::cuda::element(&p.ty);
+                let element = self.element_of(self.root, &p.ty);
                 self.buffers.push(Buffer {
                     name: var.name.clone(),
                     element,
@@ -228,6 +236,9 @@ impl<'a> Host<'a> {
         };
         let value = match (&v.ty, init) {
             (Type::Array { .. }, Some(e)) => self.elements(frame, e, &key).unwrap_or(value),
+            (Type::Named(n), Some(e)) if n.contains("vector<") && !n.contains("device_vector<") && is_list(frame.f, e) => {
+                self.elements(frame, e, &key).unwrap_or(value)
+            }
             _ => value,
         };
         self.bind(frame, var, key, value);
@@ -352,6 +363,11 @@ impl<'a> Host<'a> {
             other => other,
         }
     }
+}
+
+/// `{ 128, 256 }`
+fn is_list(f: &Function, e: ExprId) -> bool {
+    matches!(f.kind_of(e), ExprKind::InitList(_))
 }
 
 /// Whether `key` is a member or an element of what `whole` names.

@@ -15,6 +15,7 @@ mod extent;
 mod group;
 mod host;
 mod kernels;
+mod layouts;
 mod loops;
 mod macros;
 pub mod matching;
