@@ -17,7 +17,10 @@ pub struct Record {
     pub decoded: bool,
     pub launched: bool,
     pub contract: bool,
+    /// Ran under a contract without questions, or with its guesses taken for granted.
     pub ran: bool,
+    #[serde(default)]
+    pub guessed: bool,
     /// Why it came no further.
     pub why: String,
     pub findings: Vec<String>,
@@ -44,6 +47,7 @@ struct Counts {
     launched: usize,
     contract: usize,
     ran: usize,
+    guessed: usize,
     with_findings: usize,
 }
 
@@ -56,7 +60,8 @@ impl Counts {
             decoded: count(&|r| r.decoded),
             launched: count(&|r| r.decoded && r.launched),
             contract: count(&|r| r.contract),
-            ran: count(&|r| r.ran),
+            ran: count(&|r| r.ran && !r.guessed),
+            guessed: count(&|r| r.ran && r.guessed),
             with_findings: count(&|r| r.ran && !r.findings.is_empty()),
         }
     }
@@ -64,16 +69,23 @@ impl Counts {
     fn print(&self, name: &str, kernels: usize) {
         let share = 100.0 * self.decoded as f64 / self.compiled.max(1) as f64;
         println!(
-            "| {name} | {kernels} | {} | {} | {} ({share:.1} %) | {} | {} | {} | {} |",
-            self.compiled, self.parsed, self.decoded, self.launched, self.contract, self.ran, self.with_findings
+            "| {name} | {kernels} | {} | {} | {} ({share:.1} %) | {} | {} | {} | {} | {} |",
+            self.compiled,
+            self.parsed,
+            self.decoded,
+            self.launched,
+            self.contract,
+            self.ran,
+            self.guessed,
+            self.with_findings
         );
     }
 }
 
 /// The table of the repositories, the reasons, and what else is asked for.
 pub fn table(records: &[Record], findings: bool, questions: bool) {
-    println!("| repository | kernels | compiled | parsed | decoded | launch in view | contract | ran | with findings |");
-    println!("|---|---|---|---|---|---|---|---|---|");
+    println!("| repository | kernels | compiled | parsed | decoded | launch in view | contract | ran | ran with guesses | with findings |");
+    println!("|---|---|---|---|---|---|---|---|---|---|");
     let mut by: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
     records.iter().for_each(|r| by.entry(&r.repository).or_default().push(r));
     for (name, list) in &by {
@@ -92,7 +104,8 @@ pub fn table(records: &[Record], findings: bool, questions: bool) {
         println!("\n{title}:");
         for r in records {
             for text in if of_findings { &r.findings } else { &r.questions } {
-                println!("{}: {}:{}: {}: {text}", r.repository, r.file, r.line, r.kernel);
+                let guessed = if r.guessed { " (guesses taken)" } else { "" };
+                println!("{}: {}:{}: {}{guessed}: {text}", r.repository, r.file, r.line, r.kernel);
             }
         }
     }

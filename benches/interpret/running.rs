@@ -109,13 +109,16 @@ fn kernel(repository: &Repository, host: &Host, k: FunctionRef, steps: u64, reco
     };
     record.questions = plan.open().iter().map(|o| format!("{}: {}: {}", o.table, o.field, o.question)).collect();
     record.questions.extend(notes(plan));
-    if !report.is_complete() {
+    record.guessed = !report.is_complete();
+    if record.guessed {
         record.why = if report.launched { asked(plan) } else { "no launch in view".into() };
-        return;
+        if !report.launched || plan.open().iter().any(|o| o.kind == OpenKind::Missing) {
+            return;
+        }
     }
     match side(repository, host, own, plan, steps) {
         Ok(side) => run(&side, steps, record),
-        Err(why) => record.why = why,
+        Err(why) => told(record, why),
     }
 }
 
@@ -183,6 +186,18 @@ fn side(repository: &Repository, host: &Host, own: FunctionRef, plan: &Plan, ste
     Ok(side)
 }
 
+/// The reason for which a kernel did not run; that its contract is a guess goes before.
+fn told(record: &mut Record, why: String) {
+    if !record.guessed {
+        record.why = why;
+    }
+}
+
+fn stopped(why: &str) -> String {
+    let plain: String = why.chars().map(|c| if c.is_ascii_digit() { '#' } else { c }).collect();
+    format!("stopped: {}", plain.chars().take(60).collect::<String>())
+}
+
 /// Larger buffers than a comparison takes: most programs fix their sizes.
 fn settings(steps: u64) -> Settings {
     Settings { steps, max_bytes: Some(768 << 20), memory: 2 << 30, ..Settings::default() }
@@ -198,24 +213,24 @@ fn sees(host: &Host, unit: u32, kernels: &[FunctionRef]) -> Vec<FunctionRef> {
 }
 
 fn run(side: &Side, steps: u64, record: &mut Record) {
-    record.contract = true;
+    record.contract = !record.guessed;
     let settings = settings(steps);
     let sampling = Sampling { seed: 1, thorough: false, max_bytes: settings.max_bytes, ..Sampling::default() };
     let cell = cells(&side.plan, &sampling).cells;
     let Some(concrete) = cell.first().and_then(|c| side.plan.concrete(c).ok()) else {
-        record.why = "no cell".into();
+        told(record, "no cell".into());
         return;
     };
     let how = kopt::gate::cell::how(&settings, steps);
     let ran = match starts(&concrete).and_then(|begin| execute(side, &concrete, &begin, &how)) {
         Ok(ran) => ran,
         Err(why) => {
-            record.why = format!("stopped: {}", why.chars().take(60).collect::<String>());
+            told(record, stopped(&why));
             return;
         }
     };
     if let Some(Stopped::Machine { why, .. } | Stopped::Limit { why, .. }) = &ran.stopped {
-        record.why = format!("stopped: {}", why.chars().take(60).collect::<String>());
+        told(record, stopped(why));
         return;
     }
     record.ran = true;
