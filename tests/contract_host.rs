@@ -171,13 +171,19 @@ fn structures_are_elements_where_all_of_one_is_one_type() {
         ("typedef struct { float x; float v[3]; } Body;", format!("n=1000 | b:f32[n, 4] y:f32[n] | {launch} | ")),
         ("typedef float4 Body;", format!("n=1000 | b:f32[n, 4] y:f32[n] | {launch} | ")),
         // Numbers of two types are no contents that one distribution gives.
-        ("struct Body { float x; int mass; };", format!("n=1000 | b:?[] y:f32[n] | {launch} | ?args.b.dtype ?args.b.shape")),
+        (
+            "struct Body { float x; int mass; };",
+            format!("n=1000 | b:?[] y:f32[n] | {launch} | ?args.b.dtype ?args.b.shape"),
+        ),
         // A size that a pragma changes, or that nothing here shows.
         (
             "#pragma pack(push, 1)\nstruct Body { float x, y; };\n#pragma pack(pop)",
             format!("n=1000 | b:?[] y:f32[n] | {launch} | ?args.b.dtype ?args.b.shape"),
         ),
-        ("struct Body : Other { float x; };", format!("n=1000 | b:?[] y:f32[n] | {launch} | ?args.b.dtype ?args.b.shape")),
+        (
+            "struct Body : Other { float x; };",
+            format!("n=1000 | b:?[] y:f32[n] | {launch} | ?args.b.dtype ?args.b.shape"),
+        ),
     ];
     for (declared, expected) in cases {
         assert_eq!(of(declared), [expected], "{declared}");
@@ -192,7 +198,7 @@ fn files_that_are_linked_are_one_program_and_others_are_not() {
         "void go(float* x, float* y, int n);\n#define SIZE 1000\nint main() {{\n  int n = SIZE; float* h = new float[n];\n{ALLOCATES}  \
          go(x, y, n);\n{FETCHES}}}\n"
     );
-    let whole = "n=1000 | x:f32[n] y:f32[n] | k[ceil_div(n, 256)|256](x, y, n) | ";
+    let whole = "SIZE=1000 | x:f32[SIZE] y:f32[SIZE] | k[ceil_div(SIZE, 256)|256](x, y, SIZE) | ";
     let first = |files: &[(&str, &str)]| said(plans(files).first().expect("a plan"));
     assert_eq!(first(&[("k.cu", &kernels), ("main.cu", &main)]), whole);
     // Another program has its own constant of that name.
@@ -203,11 +209,17 @@ fn files_that_are_linked_are_one_program_and_others_are_not() {
     let found = first(&[("k.cu", &kernels), ("main.cu", &main), ("double.cu", &double)]);
     assert!(found.contains("?args") || found.contains('~'), "{found}");
     // A kernel of the same name in a file of another program is not the one that is launched.
-    let own = format!("{KERNEL}int main() {{\n  int n = 1000; float* h = new float[n];\n{ALLOCATES}  k<<<(n + 255) / 256, 256>>>(x, y, n);\n{FETCHES}}}\n");
-    let two = "__global__ void k(const float* x, float* y, int n) {}\nint main() { k<<<1, 1>>>(nullptr, nullptr, 3); }\n";
+    let whole = "n=1000 | x:f32[n] y:f32[n] | k[ceil_div(n, 256)|256](x, y, n) | ";
+    let own = format!(
+        "{KERNEL}int main() {{\n  int n = 1000; float* h = new float[n];\n{ALLOCATES}  k<<<(n + 255) / 256, 256>>>(x, y, n);\n{FETCHES}}}\n"
+    );
+    let two =
+        "__global__ void k(const float* x, float* y, int n) {}\nint main() { k<<<1, 1>>>(nullptr, nullptr, 3); }\n";
     assert_eq!(plans(&[("own.cu", &own), ("two.cu", two)]).iter().map(said).collect::<Vec<_>>(), [whole]);
     // A kernel in a header is that of the file which launches it.
-    let main = format!("#include \"k.cuh\"\nint main() {{\n  int n = 1000; float* h = new float[n];\n{ALLOCATES}  k<<<(n + 255) / 256, 256>>>(x, y, n);\n{FETCHES}}}\n");
+    let main = format!(
+        "#include \"k.cuh\"\nint main() {{\n  int n = 1000; float* h = new float[n];\n{ALLOCATES}  k<<<(n + 255) / 256, 256>>>(x, y, n);\n{FETCHES}}}\n"
+    );
     assert_eq!(first(&[("main.cu", &main), ("k.cuh", KERNEL)]), whole);
 }
 
@@ -222,7 +234,8 @@ fn parts_that_are_written_over_fills_are_asked() {
         );
         let found = plans(&[("k.cu", &text)]);
         let plan = found.first().expect("a plan");
-        let steps: Vec<&str> = plan.steps.iter().map(|s| if matches!(s, Step::Fill { .. }) { "fill" } else { "launch" }).collect();
+        let steps: Vec<&str> =
+            plan.steps.iter().map(|s| if matches!(s, Step::Fill { .. }) { "fill" } else { "launch" }).collect();
         (steps.join(" "), plan.open().iter().any(|o| o.table == "args.x" && o.field == "init"))
     };
     let copy = |offset: u32, bytes: u32| format!("cudaMemcpy(x + {offset}, h, {bytes}, cudaMemcpyHostToDevice);");

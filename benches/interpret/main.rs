@@ -83,7 +83,9 @@ fn main() {
         std::process::exit(i32::from(served.is_err()));
     }
     let Some(options) = options() else {
-        println!("usage: [--arch A] [--steps N] [--shard I/N] [--minutes N] [--out FILE] [--findings] [--questions] DIR..");
+        println!(
+            "usage: [--arch A] [--steps N] [--shard I/N] [--minutes N] [--out FILE] [--findings] [--questions] DIR.."
+        );
         std::process::exit(2);
     };
     let records = if options.table { options.paths.iter().flat_map(|p| read(p)).collect() } else { measure(&options) };
@@ -99,7 +101,8 @@ fn measure(options: &Options) -> Vec<Record> {
     }
     let me = std::env::current_exe().expect("this program");
     let cache = toolchain::cache_folder().map_or_else(Cache::none, |folder| Cache::in_folder(&folder));
-    let gate = CompileGate::new(found, cache).with_worker(Worker::new(me, vec!["--worker".into()], Duration::from_secs(60)));
+    let gate =
+        CompileGate::new(found, cache).with_worker(Worker::new(me, vec!["--worker".into()], Duration::from_secs(60)));
     // A syntax tree can be as deep as its file is long.
     let pool = rayon::ThreadPoolBuilder::new().stack_size(16 << 20).build().expect("threads");
     let until = options.minutes.map(|m| Instant::now() + Duration::from_secs(60 * m));
@@ -115,13 +118,21 @@ fn measure(options: &Options) -> Vec<Record> {
             let groups: Vec<_> = repository.groups().into_iter().enumerate().collect();
             let own = groups.into_par_iter().filter(|(i, _)| i % options.shard.1 == options.shard.0);
             let found = own.flat_map(|(_, (files, kernels))| {
-                running::group(&repository, &files, &kernels, options.steps, until, &|r| !done.contains(&r.key()), &|r| {
-                    if let Some(out) = &out {
-                        let line = serde_json::to_string(r).unwrap_or_default();
-                        let mut file = out.lock().unwrap_or_else(|e| e.into_inner());
-                        let _ = writeln!(file, "{line}");
-                    }
-                })
+                running::group(
+                    &repository,
+                    &files,
+                    &kernels,
+                    options.steps,
+                    until,
+                    &|r| !done.contains(&r.key()),
+                    &|r| {
+                        if let Some(out) = &out {
+                            let line = serde_json::to_string(r).unwrap_or_default();
+                            let mut file = out.lock().unwrap_or_else(|e| e.into_inner());
+                            let _ = writeln!(file, "{line}");
+                        }
+                    },
+                )
             });
             found.collect::<Vec<Record>>()
         });

@@ -84,7 +84,9 @@ impl Counts {
 
 /// The table of the repositories, the reasons, and what else is asked for.
 pub fn table(records: &[Record], findings: bool, questions: bool) {
-    println!("| repository | kernels | compiled | parsed | decoded | launch in view | contract | ran | ran with guesses | with findings |");
+    println!(
+        "| repository | kernels | compiled | parsed | decoded | launch in view | contract | ran | ran with guesses | with findings |"
+    );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     let mut by: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
     records.iter().for_each(|r| by.entry(&r.repository).or_default().push(r));

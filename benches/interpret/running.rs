@@ -155,7 +155,8 @@ fn side(repository: &Repository, host: &Host, own: FunctionRef, plan: &Plan, ste
         let count = plan.launches().find(|l| l.kernel == key.name).map(|l| l.args.len());
         // Of programs that stand beside each other, each has kernels of its own.
         let meant = [near(own.unit, &kernels), sees(host, own.unit, &kernels), kernels.clone()].into_iter();
-        let meant = meant.map(|among| matching::kernel(&host.program, &among, &key.name, count, "")).find_map(Result::ok);
+        let meant =
+            meant.map(|among| matching::kernel(&host.program, &among, &key.name, count, "")).find_map(Result::ok);
         let meant = meant.ok_or("a name of several kernels")?;
         let k = repository.kernel(&host.at(meant)).ok_or("a kernel of the plan stands in no file of the folder")?;
         let made = repository.made(k);
@@ -200,7 +201,7 @@ fn stopped(why: &str) -> String {
 
 /// Larger buffers than a comparison takes: most programs fix their sizes.
 fn settings(steps: u64) -> Settings {
-    Settings { steps, max_bytes: Some(768 << 20), memory: 2 << 30, ..Settings::default() }
+    Settings { steps, max_bytes: Some(256 << 20), memory: 1 << 30, ..Settings::default() }
 }
 
 fn near(unit: u32, kernels: &[FunctionRef]) -> Vec<FunctionRef> {

@@ -234,7 +234,11 @@ impl<'a> Job<'a> {
             self.compile(&Unit::load(path, after, &headers), &Target::Name(name), arguments)?
         } else {
             let text = place.users.iter().find(|(user, _)| *user == instance.unit).map_or("", |(_, text)| text);
-            self.compile(&Unit::load(&instance.unit, text, &headers), &Target::In { file: path, name, at: None }, arguments)?
+            self.compile(
+                &Unit::load(&instance.unit, text, &headers),
+                &Target::In { file: path, name, at: None },
+                arguments,
+            )?
         };
         Ok((format!("{}{arguments}", sliced.kernel), compiled))
     }

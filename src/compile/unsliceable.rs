@@ -51,7 +51,9 @@ impl Unsliceable {
     pub fn diagnostic(&self) -> Diagnostic {
         let next = match self {
             Unsliceable::KernelNotFound { .. } => "name a `__global__` function of this file",
-            Unsliceable::SeveralKernels { .. } => "write the name with its namespaces, or give overloads names of their own",
+            Unsliceable::SeveralKernels { .. } => {
+                "write the name with its namespaces, or give overloads names of their own"
+            }
             Unsliceable::ThirdPartyHeader { .. } => "give the folder of these headers as an include path (-I)",
             Unsliceable::HostLibrary { .. } => {
                 "install nvcc, which compiles the whole file, or move the host part out of the item"

@@ -47,7 +47,7 @@ pub use claim::{Claim, Claims, Kind, Probe, Says};
 pub use collect::{collect, silent};
 pub use instrument::{Depth, Instrumented, instrument};
 pub use observable::{Observable, observable};
+pub use shape::Shape;
 pub use study::{Outcome, Study};
 pub use tally::{Contradiction, Sums, Tally, say, sums};
-pub use shape::Shape;
 pub use watch::{Watch, Watched, Watches};

@@ -126,11 +126,9 @@ impl<'a> Host<'a> {
         }
         match (first, second) {
             (Flow::Exit, other) | (other, Flow::Exit) => other,
-            (Flow::Return(a), Flow::Return(b)) => Flow::Return(if a == b {
-                a
-            } else {
-                Val::unknown("it depends on a condition that is not known")
-            }),
+            (Flow::Return(a), Flow::Return(b)) => {
+                Flow::Return(if a == b { a } else { Val::unknown("it depends on a condition that is not known") })
+            }
             (Flow::Break, Flow::Break | Flow::Continue) | (Flow::Continue, Flow::Break) => Flow::Break,
             (Flow::Continue, Flow::Continue) => Flow::Continue,
             _ => Flow::Next,

@@ -165,10 +165,12 @@ impl<'a> Host<'a> {
                 construct(ty, &values)
             }
             ExprKind::Lambda(id) => Val::Lambda(frame.unit, *id),
-            ExprKind::SizeOf(ty) => match ty.as_ref().and_then(|t| self.size_of(frame, t)) {
-                Some(n) => Val::int(n),
-                None => Val::unknown("the size of a type that is not known"),
-            },
+            ExprKind::SizeOf(ty) => {
+                match ty.clone().or_else(|| self.named_in_sizeof(frame, e)).and_then(|t| self.size_of(frame, &t)) {
+                    Some(n) => Val::int(n),
+                    None => Val::unknown("the size of a type that is not known"),
+                }
+            }
             ExprKind::Launch(index) => {
                 self.launch(frame, *index);
                 Val::Null
@@ -183,6 +185,14 @@ impl<'a> Host<'a> {
             }
             ExprKind::This | ExprKind::Builtin(_) => Val::unknown("not known on the host"),
         }
+    }
+
+    /// The name in `sizeof(Name)`, which the text does not say to be a type; what is declared under it decides.
+    fn named_in_sizeof(&self, frame: &Frame, e: ExprId) -> Option<Type> {
+        let text = self.sources.slice(frame.f.expr(e).span).trim().strip_prefix("sizeof")?.trim();
+        let inner = text.strip_prefix('(').and_then(|t| t.strip_suffix(')')).unwrap_or(text).trim();
+        let is_name = inner.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | ':' | ' '));
+        (is_name && !inner.is_empty()).then(|| Type::Named(inner.to_owned()))
     }
 
     pub(super) fn size_of(&self, frame: &Frame, ty: &Type) -> Option<i64> {

@@ -8,9 +8,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::value::{Arm, Buffer, Event, Symbol, Val};
+use super::view::View;
 use crate::contract::Expr;
 use crate::ir::*;
-use super::view::View;
 use crate::source::{Sources, Span};
 
 pub(super) const MAX_DEPTH: u32 = 8;
@@ -236,7 +236,9 @@ impl<'a> Host<'a> {
         };
         let value = match (&v.ty, init) {
             (Type::Array { .. }, Some(e)) => self.elements(frame, e, &key).unwrap_or(value),
-            (Type::Named(n), Some(e)) if n.contains("vector<") && !n.contains("device_vector<") && is_list(frame.f, e) => {
+            (Type::Named(n), Some(e))
+                if n.contains("vector<") && !n.contains("device_vector<") && is_list(frame.f, e) =>
+            {
                 self.elements(frame, e, &key).unwrap_or(value)
             }
             _ => value,

@@ -89,8 +89,18 @@ fn members(text: &str, tokens: &[Token], open: usize) -> Option<(Members, usize)
             at += 1;
         }
         ty.retain(|w| !matches!(*w, "const" | "volatile" | "struct" | "mutable"));
-        if ty.iter().any(|w| matches!(*w, "static" | "union" | "enum" | "using" | "virtual" | "template" | "friend")) {
+        let odd = ["static", "union", "enum", "using", "virtual", "template", "friend", "class"];
+        if ty.iter().any(|w| odd.contains(w)) {
             return None;
+        }
+        // `public:`, and functions, which take no room.
+        if word(at) == ":" && matches!(ty.as_slice(), ["public" | "private" | "protected"]) {
+            at += 1;
+            continue;
+        }
+        if word(at) == "(" && word(at + 1) != "*" || ty.contains(&"operator") {
+            at = behind_function(text, tokens, at)?;
+            continue;
         }
         let mut pointer = "";
         if word(at) == "*" {
@@ -126,6 +136,28 @@ fn members(text: &str, tokens: &[Token], open: usize) -> Option<(Members, usize)
         }
     }
     (!found.is_empty()).then_some((found, at))
+}
+
+/// The token behind a function that is declared or defined in a structure, from its parameters on.
+fn behind_function(text: &str, tokens: &[Token], from: usize) -> Option<usize> {
+    let mut depth = 0u32;
+    for (i, t) in tokens.iter().enumerate().skip(from) {
+        match t.of(text) {
+            "(" | "{" | "[" => depth += 1,
+            ")" | "]" => depth = depth.checked_sub(1)?,
+            "}" => {
+                depth = depth.checked_sub(1)?;
+                // The end of a body, unless it is that of a member in the list of a constructor.
+                let next = tokens.get(i + 1).map_or("", |t| t.of(text));
+                if depth == 0 && !matches!(next, "," | "{") {
+                    return Some(i + 1 + usize::from(next == ";"));
+                }
+            }
+            ";" if depth == 0 => return Some(i + 1),
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Lays a structure out; `of` gives the layout of a type by name, `extent` the value of an extent.
@@ -190,7 +222,18 @@ mod tests {
             ("struct S { unsigned int a[N][2]; };", Some((32, 4, Some((Scalar::U32, 8))))),
             ("struct I { float a; float b; }; struct S { I i[2]; float c; };", Some((20, 4, Some((Scalar::F32, 5))))),
             // What is not plain data has no layout that is known here.
-            ("struct S { float x; void f(); };", None),
+            ("struct S { float x; void f(); };", Some((4, 4, Some((Scalar::F32, 1))))),
+            (
+                "struct S { public: float x; S() : x(0) {} __device__ float hit(float a) { if (a > x) { return a; } return x; } float y; };",
+                Some((8, 4, Some((Scalar::F32, 2)))),
+            ),
+            (
+                "struct S { float x; bool operator<(const S& o) const { return x < o.x; } };",
+                Some((4, 4, Some((Scalar::F32, 1)))),
+            ),
+            ("struct S { float x; S() = default; int (*f)(int); };", None),
+            ("struct S { float x; virtual void f(); };", None),
+            ("struct S { float x; template <typename T> void f(T t) {} };", None),
             ("struct S : Base { float x; };", None),
             ("struct S { union { int a; float b; }; };", None),
             ("struct S { Unknown u; };", None),

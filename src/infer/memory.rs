@@ -133,7 +133,9 @@ impl Builder<'_, '_> {
         if let Some(span) = mixed {
             arg.proposed.field("init");
             let line = self.line(span);
-            arg.notes.push(format!("Line {line}: the host writes a part of what it has filled, which this plan leaves out."));
+            arg.notes.push(format!(
+                "Line {line}: the host writes a part of what it has filled, which this plan leaves out."
+            ));
         }
         if arg.init == Some(Init::Zero) && arg.role == Role::InOut {
             arg.role = Role::Out;

@@ -83,12 +83,9 @@ pub fn infer(
     let kernels = Kernels::new(program, sources, macros);
     // Kernels of these files, and those of headers that these files launch.
     let units = (0..).zip(&program.units).filter(|(_, u)| files.contains(&u.file));
-    let own: Vec<(u32, BTreeSet<&str>)> = units
-        .map(|(n, u)| (n, u.launches.iter().map(|l| crate::ir::query::base_name(&l.callee)).collect()))
-        .collect();
-    let sees = |from: u32, to: u32| {
-        macros.get(from as usize).and_then(Macros::names).is_some_and(|n| n.sees(from, to))
-    };
+    let own: Vec<(u32, BTreeSet<&str>)> =
+        units.map(|(n, u)| (n, u.launches.iter().map(|l| crate::ir::query::base_name(&l.callee)).collect())).collect();
+    let sees = |from: u32, to: u32| macros.get(from as usize).and_then(Macros::names).is_some_and(|n| n.sees(from, to));
     let wanted = |r: &FunctionRef| {
         let f = program.function(*r);
         let launched = || own.iter().any(|(u, names)| names.contains(f.name.as_str()) && sees(*u, r.unit));
@@ -181,7 +178,12 @@ fn reaching(program: &Program, targets: &[FunctionRef]) -> BTreeSet<FunctionRef>
     for _ in 0..host::MAX_DEPTH {
         let before = found.len();
         for (u, unit) in (0..).zip(&program.units) {
-            let launching: BTreeSet<_> = unit.launches.iter().filter(|l| kernels.contains(crate::ir::query::base_name(&l.callee))).map(|l| l.caller).collect();
+            let launching: BTreeSet<_> = unit
+                .launches
+                .iter()
+                .filter(|l| kernels.contains(crate::ir::query::base_name(&l.callee)))
+                .map(|l| l.caller)
+                .collect();
             for f in unit.functions.iter().filter(|f| f.kind == FunctionKind::Host) {
                 let calls = |e: &crate::ir::Expr| matches!(&e.kind, crate::ir::ExprKind::Call { callee, .. } if names.contains(crate::ir::query::base_name(callee)));
                 let r = FunctionRef { unit: u, function: f.id };

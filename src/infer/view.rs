@@ -29,9 +29,8 @@ impl View {
             let names = macros.get(from as usize).and_then(Macros::names);
             names.is_none_or(|n| n.sees(from, other))
         };
-        let sight = (0..count).map(|u| {
-            std::iter::once(u).chain((0..count).filter(|o| *o != u && sees(u, *o))).collect::<Vec<u32>>()
-        });
+        let sight = (0..count)
+            .map(|u| std::iter::once(u).chain((0..count).filter(|o| *o != u && sees(u, *o))).collect::<Vec<u32>>());
         View {
             sight: sight.collect(),
             macros: program.units.iter().map(|u| macros::of_text(&sources.get(u.file).text)).collect(),

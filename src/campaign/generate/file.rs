@@ -151,8 +151,10 @@ impl Kernel {
         if words.contains("T") || words.contains("W") {
             return form;
         }
-        let types: Vec<&str> =
-            ["float", "double", "__half", "__nv_bfloat16", "short", "char"].into_iter().filter(|t| words.contains(t)).collect();
+        let types: Vec<&str> = ["float", "double", "__half", "__nv_bfloat16", "short", "char"]
+            .into_iter()
+            .filter(|t| words.contains(t) && !plain.contains(&format!("signed {t}")))
+            .collect();
         if kind & 1 != 0 && !types.is_empty() {
             form.0.push(("typename", "T", self.c.one_of(&types).to_owned()));
         }

@@ -58,7 +58,9 @@ pub fn kernel(
             if let [one] = names.as_slice() {
                 // The same kernel under several `#if` of one file, or overloads, or kernels of two programs.
                 let signature = |r: &FunctionRef| Signature::of(program.function(*r));
-                if let Some(first) = several.first().filter(|f| several.iter().all(|r| r.unit == f.unit && signature(r) == signature(f))) {
+                if let Some(first) =
+                    several.first().filter(|f| several.iter().all(|r| r.unit == f.unit && signature(r) == signature(f)))
+                {
                     return Ok(*first);
                 }
                 let message = format!("{} kernels are called `{one}`", several.len());
