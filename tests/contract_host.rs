@@ -136,6 +136,16 @@ fn host_code_is_followed_where_it_shows_a_value() {
             whole,
         ),
         (
+            "a pointer to rows",
+            "#define W 16\n__global__ void k(const float (*x)[W], float* y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  \
+             if (i < n) y[i] = x[i][3];\n}\nint main() {\n  int n = 1000; float* h = new float[n * W];\n  float (*x)[W]; float* y;\n  \
+             cudaMalloc(&x, n * W * sizeof(float)); cudaMalloc(&y, n * sizeof(float));\n  \
+             cudaMemcpy(x, h, n * W * sizeof(float), cudaMemcpyHostToDevice);\n  k<<<(n + 255) / 256, 256>>>(x, y, n);\n  \
+             cudaMemcpy(h, y, n * sizeof(float), cudaMemcpyDeviceToHost);\n}\n"
+                .to_owned(),
+            "n=1000 | x:f32[n, 16] y:f32[n] | k[ceil_div(n, 256)|256](x, y, n) | ",
+        ),
+        (
             "a grid by the device",
             program(
                 "",

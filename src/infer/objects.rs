@@ -10,37 +10,6 @@ use crate::contract::Expr;
 use crate::ir::*;
 
 impl<'a> Host<'a> {
-    /// The method of this name; where no class is given, the only one of all classes.
-    pub(super) fn method_of(
-        &self,
-        unit: u32,
-        class: Option<&str>,
-        name: &str,
-        count: usize,
-    ) -> Option<(u32, &'a Function)> {
-        let seen = self.view.units(self.root, unit);
-        let rest = (0..self.program.units.len() as u32).filter(|u| !seen.contains(u)).collect::<Vec<_>>();
-        let of = |units: &[u32]| -> Vec<(u32, &'a Function)> {
-            let all = units.iter().filter_map(|u| Some((*u, self.program.units.get(*u as usize)?)));
-            let all = all.flat_map(|(u, unit)| unit.functions.iter().map(move |f| (u, f)));
-            let fits = |f: &Function| {
-                f.name == name
-                    && f.body_span.is_some()
-                    && f.class.as_deref().is_some_and(|c| class.is_none_or(|d| c == d))
-                    && f.params.len() >= count
-                    && f.params.iter().skip(count).all(|p| f.var(*p).init.is_some())
-                    && matches!(f.kind, FunctionKind::Host | FunctionKind::HostDevice)
-            };
-            all.filter(|(_, f)| fits(f)).collect()
-        };
-        let near = of(&seen);
-        let found = if near.is_empty() { of(&rest) } else { near };
-        match found.as_slice() {
-            [one] => Some(*one),
-            _ => None,
-        }
-    }
-
     /// Runs the constructor of a class on the object at `key`; whether there is one.
     pub(super) fn construct_at(&mut self, frame: &Frame<'a>, ty: &Type, e: ExprId, key: &str) -> bool {
         let (Type::Named(name), ExprKind::Construct { args, .. } | ExprKind::InitList(args)) = (ty, frame.f.kind_of(e))
