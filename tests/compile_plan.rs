@@ -357,6 +357,18 @@ fn a_name_of_several_kernels_is_refused() {
             "k",
             "k",
         ),
+        (
+            "#ifdef A\n__global__ void k(float* x) { x[0] = 1; }\n#else\n__global__ void k(int* second) { second[0] = 2; }\n#endif\n",
+            "k",
+            "k",
+        ),
+        // A function of the host may share the name, and another kernel behind the `#if` is one too many.
+        ("__global__ void k(float* x) { x[0] = 1; }\nvoid k() { float second; }\n", "k", "k"),
+        (
+            "#ifdef A\n__global__ void k(float* x) { x[0] = 1; }\n#endif\n__global__ void k(int* second) { second[0] = 2; }\n",
+            "k",
+            "several-kernels",
+        ),
     ];
     for (text, wanted, expected) in cases {
         assert_eq!(name(text, wanted), *expected, "{wanted} in {text}");

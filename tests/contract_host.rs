@@ -302,3 +302,18 @@ fn launches_behind_what_has_left_are_of_other_runs() {
         assert_eq!(runs(&body), expected, "{body}");
     }
 }
+
+/// Memory that a launch is given twice is read by one parameter before another writes it.
+#[test]
+fn memory_that_is_given_twice_is_an_input_too() {
+    let of = |args: &str, more: &str| {
+        let text = format!(
+            "{KERNEL}int main() {{\n  int n = 1000; float* h = new float[n];\n{ALLOCATES}{more}  k<<<(n + 255) / 256, 256>>>({args}, n);\n{FETCHES}}}\n"
+        );
+        let found = plans(&[("k.cu", &text)]);
+        found[0].args.iter().map(|a| format!("{}:{}", a.name, a.role.word())).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(of("x, y", ""), "x:in y:out");
+    assert_eq!(of("y, y", "  cudaMemcpy(y, h, n * sizeof(float), cudaMemcpyHostToDevice);\n"), "y:inout");
+    assert_eq!(of("x, x", ""), "x:inout");
+}

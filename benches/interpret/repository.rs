@@ -115,13 +115,6 @@ impl<'g> Repository<'g> {
         cell
     }
 
-    /// Where the kernel stands, if others of its file share its name.
-    fn rival(&self, k: FunctionRef) -> Option<usize> {
-        let own = self.program.function(k);
-        let same = self.program.unit(k.unit).kernels().filter(|f| f.name == own.name).count();
-        (same > 1).then_some(own.name_span.start as usize)
-    }
-
     fn make(&self, k: FunctionRef) -> Made {
         let function = self.program.function(k);
         let file = self.program.unit(k.unit).file;
@@ -131,7 +124,7 @@ impl<'g> Repository<'g> {
         let place = Place { file: (&source.name, &source.text), users: &users };
         let job = Job::new(self.gate, &self.headers, &self.arch, &[]);
         let mut made = Made::default();
-        let plan = match job.plan_at(&place, &function.qualified, self.rival(k)) {
+        let plan = match job.plan_at(&place, &function.qualified, Some(function.name_span.start as usize)) {
             Ok(plan) => plan,
             Err(why) => {
                 made.why = match why {
@@ -177,21 +170,34 @@ impl<'g> Repository<'g> {
         made
     }
 
-    /// An instantiation that a plan asks for beside those of the text.
+    /// An instantiation that a plan asks for beside those of the text: in its file, else in one that includes it.
     pub fn instance(&self, k: FunctionRef, key: &KernelKey) -> Result<Instance, String> {
         let function = self.program.function(k);
-        let source = self.project.sources.get(self.program.unit(k.unit).file);
+        let file = self.program.unit(k.unit).file;
+        let own = self.project.sources.get(file);
+        let at = function.name_span.start as usize;
+        let first = self.in_unit(&own.name, &own.text, &Target::At(at), key);
+        let Err(why) = first else { return first };
+        for user in self.includers.of_file(file).into_iter().take(8) {
+            let user = self.project.sources.get(user);
+            let target = Target::In { file: &own.name, name: &function.qualified, at: Some(at) };
+            if let Ok(found) = self.in_unit(&user.name, &user.text, &target, key) {
+                return Ok(found);
+            }
+        }
+        Err(why)
+    }
+
+    fn in_unit(&self, name: &str, text: &str, target: &Target, key: &KernelKey) -> Result<Instance, String> {
         let list = format!("<{}>", key.template.join(", "));
-        let target = Target::At(function.name_span.start as usize);
-        let written = format!("{}{list}", function.qualified);
-        let sliced = slice_for(&source.name, &source.text, &target, &self.headers, std::slice::from_ref(&written))
-            .map_err(|why| format!("an instantiation that is not compiled: {}", why.key()))?;
+        let not = |why: &str| format!("an instantiation that is not compiled: {why}");
+        let sliced = slice_for(name, text, target, &self.headers, std::slice::from_ref(&list));
+        let sliced = sliced.map_err(|why| not(why.key()))?;
         let names = vec![format!("{}{list}", sliced.kernel)];
         let request = CompileRequest { slice: &sliced, names, arch: &self.arch, options: &[] };
-        let compiled =
-            self.gate.compile(&request).map_err(|e| format!("an instantiation that is not compiled: {}", e.key()))?;
+        let compiled = self.gate.compile(&request).map_err(|e| not(e.key()))?;
         let resources = compiled.kernels.first().cloned();
-        let symbol = resources.as_ref().map_or(function.name.clone(), |r| r.symbol.clone());
+        let symbol = resources.as_ref().map_or(sliced.kernel.clone(), |r| r.symbol.clone());
         let program = parse(&compiled.ptx).and_then(|m| Program::decode(&m, &symbol)).map_err(|e| reason(&e))?;
         Ok(Instance { arguments: list, program, resources })
     }

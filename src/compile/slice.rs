@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::instances::{Parameter, ParameterKind};
-use super::items::{Item, ItemKind};
+use super::items::{Event, Item, ItemKind};
 use super::lex::{self, Kind};
 use super::program::{HeaderSource, Program};
 use super::reach::Reach;
@@ -248,8 +248,9 @@ fn parts(name: &str) -> (&str, Vec<&str>) {
     (simple, name.split("::").filter(|s| !s.is_empty() && *s != simple).collect())
 }
 
-/// The function with a body that a name means: in exactly its namespaces before others that end with them. Explicit
-/// specialisations belong to their template, and a function that stands in several arms of an `#if` is one.
+/// The function with a body that a name means: a kernel before functions of the host, and in exactly its namespaces before
+/// others that end with them. Explicit specialisations belong to their template; of functions in several branches of an
+/// `#if` the first stands for all.
 ///
 /// # Errors
 /// Functions of several parameter lists, or in several namespaces: the first would be a guess.
@@ -265,6 +266,13 @@ fn the_one(program: &Program, among: &[(usize, &Item)], name: &str) -> Result<Op
         .filter(|(i, it)| it.name == simple && text(*i, it).ends_with('}') && !special(*i, it))
         .copied()
         .collect();
+    // A function of the host may share the name.
+    let is_kernel = |i: usize, it: &Item| {
+        text(i, it).split('{').next().is_some_and(|head| lex::tokens(head).iter().any(|t| t.text(head) == "__global__"))
+    };
+    if found.iter().any(|(i, it)| is_kernel(*i, it)) {
+        found.retain(|(i, it)| is_kernel(*i, it));
+    }
     if found.iter().any(|(i, _)| program.namespaces(*i) == scope) {
         found.retain(|(i, _)| program.namespaces(*i) == scope);
     }
@@ -274,10 +282,32 @@ fn the_one(program: &Program, among: &[(usize, &Item)], name: &str) -> Result<Op
         let head = || all.split('{').next().unwrap_or(all).split_whitespace().collect::<Vec<_>>().join(" ");
         (program.namespaces(*i).join("::"), instances::signature(all, simple).unwrap_or_else(head))
     };
-    let meant: BTreeSet<(String, String)> =
-        found.iter().filter(|(_, it)| it.kind == ItemKind::Function).map(identity).collect();
-    if meant.len() > 1 {
-        return Err(Unsliceable::SeveralKernels { name: name.to_owned(), count: meant.len() });
+    found.retain(|(_, it)| it.kind == ItemKind::Function);
+    let rivals = |(n, a): (usize, &(usize, &Item))| {
+        let others = found.iter().skip(n + 1).filter(|b| identity(a) != identity(b));
+        others.filter(|b| !are_exclusive(program, a.0, b.0)).count()
+    };
+    let rivals: usize = found.iter().enumerate().map(rivals).max().unwrap_or(0);
+    if rivals > 0 {
+        return Err(Unsliceable::SeveralKernels { name: name.to_owned(), count: rivals + 1 });
     }
     Ok(Some(first))
+}
+
+/// Whether two entries stand in different branches of one `#if`.
+fn are_exclusive(program: &Program, a: usize, b: usize) -> bool {
+    let branches = |entry: usize| {
+        let mut found = BTreeMap::new();
+        let mut at = program.entries[entry].group;
+        while let Some(g) = at {
+            if let Event::If { .. } = program.entries[g].event {
+                let own = |e: &&super::program::Entry| e.group == Some(g) && matches!(e.event, Event::Else { .. });
+                found.insert(g, program.entries[g..entry].iter().filter(own).count());
+            }
+            at = program.entries[g].group;
+        }
+        found
+    };
+    let (a, b) = (branches(a), branches(b));
+    a.iter().any(|(g, n)| b.get(g).is_some_and(|m| m != n))
 }

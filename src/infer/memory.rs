@@ -112,7 +112,10 @@ impl Builder<'_, '_> {
         let first = uses.iter().map(|u| u.event).min().unwrap_or(0);
         let first_use = touched.first().map_or(first, |(e, _)| *e);
         let Before { init: last_init, fills, mixed } = self.before(m.id, first_use);
-        let reads_first = touched.first().is_some_and(|(_, u)| u.reads && (u.reads_first || !u.writes));
+        // A launch that is given it twice reads with one parameter what is there before it writes with another.
+        let at_first: Vec<&Usage> = touched.iter().filter(|(e, _)| *e == first_use).map(|(_, u)| u).collect();
+        let own = |u: &&Usage| u.reads && (u.reads_first || !u.writes);
+        let reads_first = at_first.into_iter().any(|u| own(&u));
         let writes = touched.iter().any(|(_, u)| u.writes);
         let given = self.host.buffers.get(m.id).is_some_and(|b| b.is_given || b.is_managed);
         arg.role = match (writes, reads_first) {
