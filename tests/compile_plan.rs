@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use kopt::compile::plan::{Job, NoInstance, Origin, Place, Plan};
-use kopt::compile::{Cache, CompileGate, Toolchain};
+use kopt::compile::{Cache, CompileGate, NoHeaders, Target, Toolchain, slice};
 
 fn gate() -> Option<CompileGate> {
     let toolchain = Toolchain::find();
@@ -326,4 +326,55 @@ fn a_candidate_is_compiled_where_and_as_the_original_was() {
             assert!(job.candidate(&plan.instances[0], place, "int nothing;\n", "k").is_err());
         });
     }
+}
+
+/// A name that several functions have means none of them, and never the first.
+#[test]
+fn a_name_of_several_kernels_is_refused() {
+    let name = |text: &str, wanted: &str| match slice("a.cu", text, &Target::Name(wanted), &NoHeaders) {
+        Ok(sliced) => format!("{}{}", sliced.kernel, if sliced.text.contains("second") { " second" } else { "" }),
+        Err(why) => why.key().to_owned(),
+    };
+    let overloads = "__global__ void k(float* x) { x[0] = 1; }\n__global__ void k(int* second) { second[0] = 2; }\n";
+    let spaces = "namespace a { __global__ void k(float* x) { x[0] = 1; } }\nnamespace b { __global__ void k(float* second) { second[0] = 2; } }\n";
+    let outer = format!("{spaces}__global__ void k(float* x) {{ x[0] = 3; }}\n");
+    let cases: &[(&str, &str, &str)] = &[
+        (overloads, "k", "several-kernels"),
+        (spaces, "k", "several-kernels"),
+        (spaces, "a::k", "a::k"),
+        (spaces, "b::k", "b::k second"),
+        // The whole name goes before the end of others.
+        (&outer, "k", "k"),
+        // One kernel: declared before, with its specialisation, in two arms of an `#if`.
+        ("__global__ void k(float* x);\n__global__ void k(float* x) { x[0] = 1; }\n", "k", "k"),
+        (
+            "template <typename T> __global__ void k(T* x) { x[0] = 1; }\ntemplate <> __global__ void k<int>(int* x) { x[0] = 2; }\n",
+            "k",
+            "k",
+        ),
+        (
+            "#ifdef A\n__global__ void k(float* x) { x[0] = 1; }\n#else\n__global__ void k(float *y) { y[0] = 2; }\n#endif\n",
+            "k",
+            "k",
+        ),
+        (
+            "#ifdef A\n__global__ void k(float* x) { x[0] = 1; }\n#else\n__global__ void k(int* second) { second[0] = 2; }\n#endif\n",
+            "k",
+            "k",
+        ),
+        // A function of the host may share the name, and another kernel behind the `#if` is one too many.
+        ("__global__ void k(float* x) { x[0] = 1; }\nvoid k() { float second; }\n", "k", "k"),
+        (
+            "#ifdef A\n__global__ void k(float* x) { x[0] = 1; }\n#endif\n__global__ void k(int* second) { second[0] = 2; }\n",
+            "k",
+            "several-kernels",
+        ),
+    ];
+    for (text, wanted, expected) in cases {
+        assert_eq!(name(text, wanted), *expected, "{wanted} in {text}");
+    }
+    // The place says which of them is meant.
+    let at = overloads.find("second").unwrap();
+    let second = slice("a.cu", overloads, &Target::At(at), &NoHeaders).unwrap();
+    assert_eq!(second.signature.as_deref(), Some("(void (*)(int*))k"));
 }

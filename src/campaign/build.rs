@@ -34,14 +34,14 @@ pub fn build(gate: &CompileGate, units: &[Unit]) -> Result<Vec<Built>, NvrtcErro
             };
             let of = |unit: &Unit| -> Built {
                 let decoded = unit.kernels.iter().map(|k| {
-                    let symbol = output.lowered.get(&format!("{}::{k}", unit.namespace));
-                    let symbol = symbol.ok_or_else(|| format!("the compiler did not name `{k}`"))?;
+                    let symbol = output.lowered.get(&unit.expression(k));
+                    let symbol = symbol.ok_or_else(|| format!("the compiler did not name `{}`", k.0))?;
                     let program = Program::decode(&module, symbol).map_err(|e| e.to_string())?;
                     // What the assembler would say, which does not run here.
                     if program.shared_bytes > STATIC_SHARED {
-                        return Err(format!("`{k}` uses too much shared data: {} bytes", program.shared_bytes));
+                        return Err(format!("`{}` uses too much shared data: {} bytes", k.0, program.shared_bytes));
                     }
-                    Ok((k.clone(), program))
+                    Ok((k.0.clone(), program))
                 });
                 decoded.collect()
             };

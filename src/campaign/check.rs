@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::build::ARCH;
-use super::device::{Unit, WHICH};
-use super::program::{Generated, Sizes};
+use super::device::{Unit, which};
+use super::program::{Made, Sizes};
 use crate::contract::{Binding, Cell, ConcreteBuffer, ConcretePlan, ConcreteStep, Distribution, Plan, Role, Start};
 use crate::gate::bound::{Bound, BoundKind};
 use crate::gate::cell::CellRun;
@@ -24,13 +24,13 @@ pub struct Setting {
     pub shifted: bool,
 }
 
-/// The settings of a program: each of its sizes, the first two also with unaligned buffers.
-pub fn settings(program: &Generated) -> Vec<Setting> {
+/// The settings of a kernel: each of its sizes, the first two also with unaligned buffers.
+pub fn settings(kernel: &Made, seed: u64) -> Vec<Setting> {
     let mut found = vec![];
-    for (i, sizes) in program.cells.iter().enumerate() {
+    for (i, sizes) in kernel.cells.iter().enumerate() {
         let distribution = if i % 2 == 0 { Distribution::Normal } else { Distribution::Integers };
-        let plain = Setting { sizes: sizes.clone(), distribution, seed: program.seed, shifted: false };
-        if i < 2 && !program.loose.is_empty() {
+        let plain = Setting { sizes: sizes.clone(), distribution, seed, shifted: false };
+        if i < 2 && !kernel.loose.is_empty() {
             found.push(Setting { shifted: true, ..plain.clone() });
         }
         found.push(plain);
@@ -49,7 +49,12 @@ pub struct Version<'a> {
 
 impl Version<'_> {
     fn side(&self, plan: &Plan) -> Side {
-        let key = |k: &String| KernelKey { name: k.clone(), template: vec![] };
+        let template = plan.launches().next().map(|l| l.template.clone()).unwrap_or_default();
+        let is_template = |k: &String| self.unit.kernels.iter().any(|(n, list)| n == k && !list.is_empty());
+        let key = |k: &String| KernelKey {
+            name: k.clone(),
+            template: if is_template(k) { template.clone() } else { vec![] },
+        };
         Side {
             plan: plan.clone(),
             programs: self.kernels.iter().map(|(k, p)| (key(k), p.clone())).collect(),
@@ -111,7 +116,8 @@ impl Reference {
     pub fn faults(&self, plan: &Plan, version: &Version, exact: bool) -> Result<(Vec<Fault>, String), String> {
         let mut side = version.side(plan);
         let mut concrete = self.concrete.clone();
-        let launched = self.launched(&mut side, version)?;
+        let own = plan.launches().next().map(|l| l.kernel.clone()).unwrap_or_default();
+        let launched = self.launched(&own, &mut side, version)?;
         for step in &mut concrete.steps {
             if let ConcreteStep::Launch(l) = step {
                 l.kernel = launched.clone();
@@ -133,11 +139,8 @@ impl Reference {
     }
 
     /// The kernel that the host function launches with these arguments.
-    fn launched(&self, side: &mut Side, version: &Version) -> Result<String, String> {
-        let unit = version.unit;
-        if unit.launched.is_empty() {
-            return Ok("k".to_owned());
-        }
+    fn launched(&self, own: &str, side: &mut Side, version: &Version) -> Result<String, String> {
+        let Some(choices) = version.unit.launched.get(own) else { return Ok(own.to_owned()) };
         let mut concrete = self.concrete.clone();
         let chosen = concrete.buffers.len();
         concrete.buffers.push(ConcreteBuffer {
@@ -153,7 +156,8 @@ impl Reference {
         });
         concrete.steps.retain_mut(|step| {
             let ConcreteStep::Launch(l) = step else { return false };
-            l.kernel = WHICH.to_owned();
+            l.kernel = which(own);
+            l.template.clear();
             (l.grid, l.block) = ([1, 1, 1], [1, 1, 1]);
             l.args.push(Binding::Buffer { buffer: chosen, offset: 0 });
             true
@@ -163,7 +167,7 @@ impl Reference {
         let ran = execute(side, &concrete, &starts, &patience(1 << 16))?;
         let output = ran.outputs.last().ok_or("the guard gave no answer")?;
         let number = element::bits(Scalar::I32, &output.bytes, 0) as usize;
-        unit.launched.get(number).cloned().ok_or_else(|| format!("the guard was not evaluated: {:?}", ran.stopped))
+        choices.get(number).cloned().ok_or_else(|| format!("the guard was not evaluated: {:?}", ran.stopped))
     }
 }
 

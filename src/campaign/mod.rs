@@ -41,7 +41,8 @@ pub const BATCH: u64 = 24;
 /// A program with everything made of it.
 struct Job {
     program: Generated,
-    plan: Result<Plan, String>,
+    /// By kernel, in the order of the program.
+    plans: Result<Vec<Plan>, String>,
     rewritten: Rewritten,
     /// The original, then the variants.
     units: Vec<Unit>,
@@ -49,14 +50,14 @@ struct Job {
 
 impl Job {
     fn new(program: Generated, skills: &Skills, number: usize) -> Job {
-        let plan = rewrite::plan(&program.text);
+        let plans = rewrite::plans(&program);
         let rewritten = skills.rewrite(&program.text);
         let texts = std::iter::once(&program.text).chain(rewritten.variants.iter().map(|v| &v.text));
-        let unit = |(i, text): (usize, &String)| Unit::new(format!("p{number}v{i}"), text, program.host.is_some());
+        let unit = |(i, text): (usize, &String)| Unit::new(format!("p{number}v{i}"), text, &program.kernels);
         // Of those that nothing was made of, some are run all the same, to see whether they are defined.
         let wanted = !rewritten.variants.is_empty() || program.seed.is_multiple_of(8);
         let units = texts.enumerate().filter(|_| wanted).map(unit).collect();
-        Job { program, plan, rewritten, units }
+        Job { program, plans, rewritten, units }
     }
 }
 
@@ -129,21 +130,22 @@ fn misbehaved(job: &Job, m: &Misbehaviour) -> Failure {
 /// What is wrong with the program itself, whatever the skills made of it.
 fn compare(job: &Job, built: &[Built], report: &mut Report) -> Result<(), (&'static str, String)> {
     let generator = |why: String| ("generator", why);
-    let plan = job.plan.as_ref().map_err(|why| generator(why.clone()))?;
+    let plans = job.plans.as_ref().map_err(|why| generator(why.clone()))?;
     let [original, rest @ ..] = built else { return Ok(()) };
     let kernels = original.as_ref().map_err(|log| generator(log.clone()))?;
     let original = Version { unit: &job.units[0], kernels };
-    let settings = check::settings(&job.program);
-    // Nothing is asked of a program that nothing was made of but whether it is defined, and that once.
-    let wanted = if rest.is_empty() { 1 } else { settings.len() };
-    let references: Vec<Reference> = settings[..wanted.min(settings.len())]
-        .iter()
-        .map(|s| check::reference(plan, &original, s, &job.program.loose).map_err(generator))
-        .collect::<Result<_, _>>()?;
-    for r in &references {
-        report.steps += r.steps();
-        if let Some(why) = r.undefined() {
-            return Err(generator(format!("not defined under {:?}: {why}", r.setting)));
+    let mut references: Vec<(&Plan, Reference)> = vec![];
+    for (plan, made) in plans.iter().zip(&job.program.kernels) {
+        let settings = check::settings(made, job.program.seed);
+        // Nothing is asked of a program that nothing was made of but whether it is defined, and that once.
+        let wanted = if rest.is_empty() { 1 } else { settings.len() };
+        for s in settings.iter().take(wanted) {
+            let r = check::reference(plan, &original, s, &made.loose).map_err(generator)?;
+            report.steps += r.steps();
+            if let Some(why) = r.undefined() {
+                return Err(generator(format!("`{}` is not defined under {:?}: {why}", made.name, r.setting)));
+            }
+            references.push((plan, r));
         }
     }
     for ((variant, unit), built) in job.rewritten.variants.iter().zip(&job.units[1..]).zip(rest) {
@@ -159,12 +161,13 @@ fn compare(job: &Job, built: &[Built], report: &mut Report) -> Result<(), (&'sta
         let version = Version { unit, kernels };
         // Without the permission nothing may differ, whatever the skill is.
         let exact = variant.exact || !job.program.approximate;
-        for r in &references {
+        for (plan, r) in &references {
+            let own = plan.launches().next().map_or("", |l| l.kernel.as_str());
             match r.faults(plan, &version, exact) {
                 Ok((faults, launched)) => {
                     report.runs += 1;
-                    if !unit.launched.is_empty() {
-                        report.dispatched[usize::from(launched == "k")] += 1;
+                    if unit.launched.contains_key(own) {
+                        report.dispatched[usize::from(launched == own)] += 1;
                     }
                     if let Some(fault) = faults.first() {
                         report.failures.push(failed(kind_of(fault), format!("{:?}: {fault:?}", r.setting)));

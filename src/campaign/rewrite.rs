@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::program::Generated;
 use crate::contract::{self, Assumptions, Contract, Plan};
 use crate::ir::{Program, Unit};
 use crate::skill::ast::{Class, Platform, Skill};
@@ -82,13 +83,15 @@ fn read(text: &str) -> Result<(Read, Vec<Plan>), String> {
     Ok((Read { sources, program, assumptions }, contract.plans))
 }
 
-/// The plan of a program, from its comments.
+/// The plans of a program's kernels in their order, from its comments.
 ///
 /// # Errors
 /// What cannot be read; a fault of the generator.
-pub fn plan(text: &str) -> Result<Plan, String> {
-    let (_, plans) = read(text)?;
-    plans.into_iter().next().ok_or_else(|| "the program has no contract".to_owned())
+pub fn plans(program: &Generated) -> Result<Vec<Plan>, String> {
+    let (_, plans) = read(&program.text)?;
+    let of = |name: &str| plans.iter().find(|p| p.launches().any(|l| l.kernel == name)).cloned();
+    let found = program.kernels.iter().map(|k| of(k.name).ok_or_else(|| format!("`{}` has no contract", k.name)));
+    found.collect()
 }
 
 struct Applied {

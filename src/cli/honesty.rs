@@ -1,26 +1,22 @@
 //! `kopt gate honesty`: every fact that is called proved, against what the interpreter executes.
 
+mod examine;
+mod show;
+
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Args as ClapArgs;
-use kopt::contract::{Cell, Contract, Distribution, OpenKind, Plan, Sampling, cells};
-use kopt::diag::{Code, Diagnostic};
-use kopt::facts::{Macros, macros_of};
-use kopt::gate::finding::is_undefined;
-use kopt::gate::{How, KernelKey, Settings, Side, execute, execute_watched, shrink, starts};
-use kopt::honesty::{Book, Depth, Kind, Outcome, Shape, Study, Sums, Watch, Watches, say, sums};
-use kopt::ir::FunctionRef;
-use kopt::ptx::Observer;
+use kopt::diag::Diagnostic;
+use kopt::facts::macros_of;
+use kopt::honesty::{Depth, Kind, Sums};
 use rayon::prelude::*;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::exit::{Exit, Failure};
-use super::json;
 use super::options::Global;
 use super::printer::Printer;
 use super::verify::{Opened, Running, open};
-use kopt::ir::query::base_name as simple;
+use examine::Examiner;
 
 #[derive(ClapArgs)]
 pub struct Args {
@@ -30,12 +26,17 @@ pub struct Args {
     /// Cells of each plan that are run
     #[arg(long, value_name = "N", default_value_t = 4)]
     cells: usize,
+    /// The I-th of N parts of the files, counted from 0; all parts together are the whole
+    #[arg(long, value_name = "I/N", value_parser = shard)]
+    shard: Option<(usize, usize)>,
     #[command(flatten)]
     running: Running,
 }
 
-/// By how much what a cell may take is less than elsewhere.
-const NOTING: u64 = 8;
+fn shard(text: &str) -> Result<(usize, usize), String> {
+    let parts = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
+    parts.filter(|(i, n)| i < n).ok_or_else(|| "a part is I/N with I from 0 to N - 1".to_owned())
+}
 
 /// What came of one kernel of one plan.
 struct Kernel {
@@ -62,7 +63,9 @@ struct File {
 }
 
 pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, Failure> {
-    let files: Vec<File> = args.files.par_iter().map(|path| of_file(path, args, global)).collect();
+    let (part, of) = args.shard.unwrap_or((0, 1));
+    let own: Vec<&PathBuf> = args.files.iter().skip(part).step_by(of).collect();
+    let files: Vec<File> = own.into_par_iter().map(|path| of_file(path, args, global)).collect();
     let mut total: Vec<(Kind, Sums)> = Kind::ALL.iter().map(|k| (*k, Sums::default())).collect();
     let mut wrong = 0;
     for file in &files {
@@ -75,100 +78,21 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
             wrong += k.contradictions.len();
             total.iter_mut().zip(&k.kinds).for_each(|((_, to), (_, from))| to.add(from));
         }
-        print_file(file, printer)?;
+        show::file(file, printer)?;
     }
     let ran: usize = files.iter().map(|f| f.kernels.len()).sum();
     printer.line(format!("\n{ran} kernels in {} files", files.len()))?;
-    table(&total, printer)?;
+    show::table(&total, printer)?;
     printer.json(&json!({
         "schema": "kopt/honesty/1",
-        "files": files.iter().map(file_json).collect::<Vec<_>>(),
-        "kinds": kinds_json(&total),
+        "files": files.iter().map(show::file_json).collect::<Vec<_>>(),
+        "kinds": show::kinds_json(&total),
         "contradictions": wrong,
     }))?;
     Ok(match (wrong, ran) {
         (0, 0) => Exit::Inconclusive,
         (0, _) => Exit::Done,
         _ => Exit::Verification,
-    })
-}
-
-fn print_file(file: &File, printer: &mut Printer) -> Result<(), Failure> {
-    for k in &file.kernels {
-        let mut all = Sums::default();
-        k.kinds.iter().for_each(|(_, s)| all.add(s));
-        printer.line(format!(
-            "{}: {}: {} facts asserted {} times on {} launches, {} unresolved, {} unreached, {} unplaced, {} contradicted",
-            file.path.display(),
-            k.name,
-            all.facts,
-            all.assertions,
-            k.launches,
-            all.unresolved,
-            all.unreached,
-            all.unplaced,
-            k.contradictions.len(),
-        ))?;
-        if k.depth != Depth::Full {
-            printer.line(format!("  only the {} could be observed", k.depth.word()))?;
-        }
-        if k.unmatched > 0 {
-            printer.line(format!("  {} launches are none of those in view", k.unmatched))?;
-        }
-        if k.blocks.0 < k.blocks.1 {
-            printer.line(format!("  {} of {} blocks were watched", k.blocks.0, k.blocks.1))?;
-        }
-        for text in &k.overflowed {
-            printer.line(format!("  not defined: {text}"))?;
-        }
-        for text in &k.assumed {
-            printer.line(format!("  assumed and not so: {text}"))?;
-        }
-    }
-    for why in &file.skipped {
-        printer.line(format!("{}: not run: {why}", file.path.display()))?;
-    }
-    Ok(())
-}
-
-fn table(kinds: &[(Kind, Sums)], printer: &mut Printer) -> Result<(), Failure> {
-    printer.line("kind              facts   assertions  unresolved  unreached  unplaced  contradicted")?;
-    let mut all = Sums::default();
-    kinds.iter().for_each(|(_, s)| all.add(s));
-    for (name, s) in kinds.iter().map(|(k, s)| (k.word(), s)).chain([("all", &all)]) {
-        printer.line(format!(
-            "{name:<14} {:>8} {:>12} {:>11} {:>10} {:>9} {:>13}",
-            s.facts, s.assertions, s.unresolved, s.unreached, s.unplaced, s.contradicted
-        ))?;
-    }
-    Ok(())
-}
-
-fn kinds_json(kinds: &[(Kind, Sums)]) -> Value {
-    let one = |(k, s): &(Kind, Sums)| {
-        let value = json!({
-            "facts": s.facts, "assertions": s.assertions, "unresolved": s.unresolved, "unreached": s.unreached,
-            "unplaced": s.unplaced, "contradicted": s.contradicted, "assumption_failed": s.assumption_failed,
-        });
-        (k.word().to_owned(), value)
-    };
-    Value::Object(kinds.iter().map(one).collect())
-}
-
-fn file_json(file: &File) -> Value {
-    let kernel = |k: &Kernel| {
-        let listed: Vec<Value> = match &file.opened {
-            Some(o) => k.contradictions.iter().map(|d| json::diagnostic(o.sources(), d)).collect(),
-            None => vec![],
-        };
-        json!({
-            "kernel": k.name, "observed": k.depth.word(), "launches": k.launches, "unmatched_launches": k.unmatched,
-            "blocks_watched": k.blocks.0, "blocks": k.blocks.1, "overflowed": k.overflowed,
-            "kinds": kinds_json(&k.kinds), "contradictions": listed, "assumed_and_not_so": k.assumed,
-        })
-    };
-    json!({
-        "file": file.path, "kernels": file.kernels.iter().map(kernel).collect::<Vec<_>>(), "not_run": file.skipped,
     })
 }
 
@@ -200,233 +124,4 @@ fn of_file(path: &Path, args: &Args, global: &Global) -> File {
     }
     file.opened = Some(opened);
     file
-}
-
-struct Examiner<'a> {
-    opened: &'a Opened,
-    macros: &'a [Macros],
-    args: &'a Args,
-}
-
-/// A kernel that tells what it does.
-struct Noting<'a> {
-    key: KernelKey,
-    study: Study<'a>,
-    depth: Depth,
-    books: Vec<Arc<Book>>,
-    outcome: Outcome,
-    blocks: (u64, u64),
-}
-
-impl Examiner<'_> {
-    fn plan(&self, plan: &Plan, skipped: &mut Vec<String>) -> Result<Vec<Kernel>, String> {
-        let open = plan.open();
-        if let Some(o) = open.iter().find(|o| o.kind == OpenKind::Missing || !self.args.running.accept_proposed) {
-            return Err(format!("the contract is not settled: {} of {}: {}", o.field, o.table, o.question));
-        }
-        let failed = |u: super::verify::Unbuilt| match u.failure(Exit::Inconclusive, self.opened.sources()) {
-            Failure::Said { problems, .. } => problems.first().map(|d| d.message.clone()).unwrap_or_default(),
-            Failure::Quiet => String::new(),
-        };
-        let mut side = self.opened.build(plan).map_err(failed)?.side;
-        // A kernel that tells what it does takes many times the instructions.
-        let settings = self.args.running.settings();
-        let settings = Settings { steps: settings.steps / NOTING, ..settings };
-        side.plan = shrink::fit(&side, &settings).0;
-        let (mut noting, programs): (Vec<Noting>, Vec<_>) = self.noting(&side, skipped).into_iter().unzip();
-        let mut observed = side.clone();
-        observed.programs.extend(noting.iter().map(|n| n.key.clone()).zip(programs));
-        if noting.is_empty() {
-            return Ok(vec![]);
-        }
-        let mut cells_run = 0;
-        for cell in self.cells(&side.plan, &settings) {
-            match self.cell(&side, &observed, &mut noting, &cell, &settings) {
-                Ok(()) => cells_run += 1,
-                Err(why) => skipped.push(format!("plan `{}`: {}: {why}", plan.name, kopt::report::cell_text(&cell))),
-            }
-        }
-        if cells_run == 0 {
-            return Err("no cell could be run".into());
-        }
-        Ok(noting.into_iter().map(|n| self.judged(n)).collect())
-    }
-
-    fn cells(&self, plan: &Plan, settings: &Settings) -> Vec<Cell> {
-        let sampling = Sampling {
-            seed: settings.seed,
-            thorough: settings.thorough,
-            max_bytes: settings.max_bytes,
-            ..Sampling::default()
-        };
-        let found = cells(plan, &sampling).cells;
-        if !found.is_empty() {
-            return found.into_iter().take(self.args.cells.max(1)).collect();
-        }
-        let dims = plan.dims.iter().filter_map(|d| Some((d.name.clone(), *d.samples.first()?))).collect();
-        vec![Cell::new(dims, Distribution::Normal, settings.seed)]
-    }
-
-    /// Every kernel of the plan in a text that makes notes.
-    fn noting(&self, side: &Side, skipped: &mut Vec<String>) -> Vec<(Noting<'_>, kopt::ptx::Program)> {
-        let program = &self.opened.loaded.program;
-        let contract = Contract { plans: vec![side.plan.clone()], ..Contract::default() };
-        let mut assumptions = contract.all_assumptions(program);
-        assumptions.extend(kopt::contract::from_comments(program, self.opened.sources()).0);
-        let mut found = vec![];
-        for key in Side::keys(&side.plan) {
-            let name = simple(&key.name);
-            let Some(at) = self.kernel(name) else {
-                skipped.push(format!("`{key}`: not one kernel of this name is modelled"));
-                continue;
-            };
-            let study = match Study::of(program, self.macros, at, &assumptions.of(name)) {
-                Ok(study) => study,
-                Err(why) => {
-                    skipped.push(format!("`{key}`: nothing is said of it: {}", why.reason));
-                    continue;
-                }
-            };
-            match self.compiled(&study, at, &key) {
-                Ok((depth, books, program)) => {
-                    let outcome = Outcome::new(&study);
-                    found.push((Noting { key, study, depth, books, outcome, blocks: (0, 0) }, program));
-                }
-                Err(why) => skipped.push(format!("`{key}`: it cannot be observed: {why}")),
-            }
-        }
-        found
-    }
-
-    fn kernel(&self, name: &str) -> Option<FunctionRef> {
-        let program = &self.opened.loaded.program;
-        let named = |r: &FunctionRef| program.function(*r).name == name && program.function(*r).body_span.is_some();
-        let all: Vec<FunctionRef> = program.kernels().into_iter().filter(named).collect();
-        let own = |r: &&FunctionRef| program.unit(r.unit).file == self.opened.file();
-        match all.as_slice() {
-            [one] => Some(*one),
-            several => match several.iter().filter(own).collect::<Vec<_>>().as_slice() {
-                [one] => Some(**one),
-                _ => None,
-            },
-        }
-    }
-
-    fn compiled(
-        &self,
-        study: &Study,
-        at: FunctionRef,
-        key: &KernelKey,
-    ) -> Result<(Depth, Vec<Arc<Book>>, kopt::ptx::Program), String> {
-        let sources = self.opened.sources();
-        let source = sources.get(self.opened.file());
-        let own = sources.get(self.opened.loaded.program.unit(at.unit).file);
-        let mut first = None;
-        for depth in Depth::ALL {
-            let Some(i) = study.instrument(&own.text, depth) else { continue };
-            match self.opened.builder().noting(source, &own.name, &i.text, key) {
-                Ok(program) => return Ok((depth, study.books(&i), program)),
-                Err(why) => _ = first.get_or_insert(why),
-            }
-        }
-        Err(first.unwrap_or_default())
-    }
-
-    /// Runs one cell as it is, and, where it is defined, again with watches.
-    fn cell(
-        &self,
-        side: &Side,
-        observed: &Side,
-        noting: &mut [Noting],
-        cell: &Cell,
-        settings: &Settings,
-    ) -> Result<(), String> {
-        let plan = side.plan.concrete(cell).map_err(|e| e.to_string())?;
-        let how = How { counters: false, ..kopt::gate::cell::how(settings, settings.steps) };
-        let begin = starts(&plan)?;
-        let ran = execute(side, &plan, &begin, &how)?;
-        if let Some(why) = &ran.stopped {
-            return Err(why.to_string());
-        }
-        if let Some(f) = ran.findings.iter().find(|f| is_undefined(f.kind)) {
-            return Err(format!("the kernel is not defined there: {}", kopt::gate::finding::describe(f.kind)));
-        }
-        let mut watching: Vec<(usize, Arc<Mutex<Watches>>)> = vec![];
-        let limits = kopt::ptx::Limits { steps: u64::MAX >> 1, block_steps: u64::MAX >> 1, ..how.limits };
-        let how = How { checks: false, limits, ..how };
-        let ran = execute_watched(observed, &plan, &begin, &how, &mut |l| {
-            let n = noting.iter().position(|n| n.key == KernelKey::of(l))?;
-            let noting = noting.get_mut(n)?;
-            let shape = Shape { grid: l.grid, block: l.block };
-            let (seen, all) = shape.watched();
-            noting.blocks = (noting.blocks.0 + seen, noting.blocks.1 + all);
-            let watches = noting.books.iter().map(|b| Watch::new(b.clone(), shape)).collect();
-            let shared = Arc::new(Mutex::new(Watches(watches)));
-            watching.push((n, shared.clone()));
-            Some(shared as Arc<Mutex<dyn Observer>>)
-        })?;
-        let last = watching.len();
-        for (i, (n, watches)) in watching.into_iter().enumerate() {
-            let completed = ran.stopped.is_none() || i + 1 < last;
-            let watches = std::mem::take(&mut watches.lock().unwrap_or_else(PoisonError::into_inner).0);
-            let watched = watches.into_iter().map(|w| w.finish(completed)).collect();
-            if let Some(n) = noting.get_mut(n) {
-                n.outcome.add(watched);
-            }
-        }
-        match ran.stopped {
-            Some(why) => Err(format!("observed, {why}")),
-            None => Ok(()),
-        }
-    }
-
-    fn judged(&self, n: Noting) -> Kernel {
-        let mut kinds: Vec<(Kind, Sums)> = Kind::ALL.iter().map(|k| (*k, Sums::default())).collect();
-        let mut contradictions = vec![];
-        let mut assumed = vec![];
-        for (i, ((launches, tallies), book)) in n.outcome.contexts.iter().zip(&n.books).enumerate() {
-            if *launches == 0 {
-                continue;
-            }
-            kinds.iter_mut().zip(sums(book, tallies)).for_each(|((_, to), (_, from))| to.add(&from));
-            let (Some(facts), Some(claims)) = (n.study.facts(i), n.study.claims.get(i)) else { continue };
-            for (claim, tally) in claims.claims.iter().zip(tallies) {
-                let Some(c) = tally.first.as_ref().filter(|_| tally.failed > 0) else { continue };
-                let text = say(facts, &claim.says);
-                let seen = format!(
-                    "seen {} of {} times, first in block {} thread {}: {}",
-                    tally.failed, tally.asserted, c.block, c.thread, c.seen
-                );
-                if claim.is_proved() {
-                    let message = format!(
-                        "a fact of `{}` that is called proved does not hold ({}, {}): {text}",
-                        n.key,
-                        claim.kind.word(),
-                        claims.context
-                    );
-                    contradictions.push(Diagnostic::error(Code(670), message).at(claim.span, seen));
-                } else {
-                    let ids: Vec<&str> = claim.assumed.iter().map(|s| &**s).collect();
-                    assumed.push(format!("{text} ({}): {seen}", ids.join(", ")));
-                }
-            }
-        }
-        let overflow = |(claim, threads): (&usize, &u64)| {
-            let claim = n.study.claims.first()?.claims.get(*claim)?;
-            let text = self.opened.sources().slice(claim.span);
-            Some(format!("signed arithmetic overflows in `{text}` in {threads} threads"))
-        };
-        let overflowed = n.outcome.overflowed.iter().filter_map(overflow).collect();
-        Kernel {
-            name: n.key.to_string(),
-            depth: n.depth,
-            launches: n.outcome.launches,
-            unmatched: n.outcome.unmatched,
-            overflowed,
-            blocks: n.blocks,
-            kinds,
-            contradictions,
-            assumed,
-        }
-    }
 }

@@ -146,8 +146,17 @@ impl<'a> Job<'a> {
     /// # Errors
     /// Why there is no instance to compile. An instance that does not compile is no error here.
     pub fn plan(&self, place: &Place<'_>, name: &str) -> Result<Plan, NoInstance> {
+        self.plan_at(place, name, None)
+    }
+
+    /// The same for the kernel of that name at a byte offset of the file, where others share the name.
+    ///
+    /// # Errors
+    /// As [`Job::plan`].
+    pub fn plan_at(&self, place: &Place<'_>, name: &str, at: Option<usize>) -> Result<Plan, NoInstance> {
         let own = self.unit(place.file.0, place.file.1);
-        let first = self.in_unit(&own, &Target::Name(name), place.file.0, &BTreeSet::new());
+        let target = at.map_or(Target::Name(name), Target::At);
+        let first = self.in_unit(&own, &target, place.file.0, &BTreeSet::new());
         let good = |plan: &Plan| !plan.instances.is_empty() && plan.instances.iter().all(|i| i.compiled.is_ok());
         let (start, own_only) = match &first {
             Ok((sliced, plan)) if good(plan) => (true, !sliced.is_template),
@@ -165,7 +174,7 @@ impl<'a> Job<'a> {
             }
             other => Some(other),
         };
-        self.through_users(place, name, &mut seen);
+        self.through_users(place, (name, at), &mut seen);
         if !seen.plan.instances.is_empty() {
             // What did not compile elsewhere is not among the instances, and is not forgotten.
             seen.plan.others += seen.failures;
@@ -182,14 +191,14 @@ impl<'a> Job<'a> {
         };
         let unfollowed = seen.plan.others + own.as_ref().map_or(0, |o| o.2);
         let places = own.into_iter().map(|(unit, sliced, _)| (unit, sliced)).chain(seen.views);
-        self.sample(places.take(2), place.file.0, name, unfollowed)
+        self.sample(places.take(2), place.file.0, (name, at), unfollowed)
     }
 
     /// Adds what the files that include the file ask for. A plain kernel needs one of them.
-    fn through_users(&self, place: &Place<'_>, name: &str, seen: &mut Views) {
+    fn through_users(&self, place: &Place<'_>, (name, at): (&str, Option<usize>), seen: &mut Views) {
         for (user, text) in place.users.iter().take(MAX_USERS) {
             let unit = self.unit(user, text);
-            let target = Target::In { file: place.file.0, name };
+            let target = Target::In { file: place.file.0, name, at };
             let known = seen.plan.instances.iter().map(|i| i.arguments.clone()).collect();
             let Ok((sliced, found)) = self.in_unit(&unit, &target, user, &known) else { continue };
             if found.instances.iter().all(|i| i.compiled.is_ok()) {
@@ -225,7 +234,11 @@ impl<'a> Job<'a> {
             self.compile(&Unit::load(path, after, &headers), &Target::Name(name), arguments)?
         } else {
             let text = place.users.iter().find(|(user, _)| *user == instance.unit).map_or("", |(_, text)| text);
-            self.compile(&Unit::load(&instance.unit, text, &headers), &Target::In { file: path, name }, arguments)?
+            self.compile(
+                &Unit::load(&instance.unit, text, &headers),
+                &Target::In { file: path, name, at: None },
+                arguments,
+            )?
         };
         Ok((format!("{}{arguments}", sliced.kernel), compiled))
     }
@@ -313,12 +326,13 @@ impl<'a> Job<'a> {
         &self,
         places: impl Iterator<Item = (Arc<Unit>, Sliced)>,
         path: &str,
-        name: &str,
+        (name, at): (&str, Option<usize>),
         unfollowed: usize,
     ) -> Result<Plan, NoInstance> {
         let mut last: Option<Box<CompileError>> = None;
         for (unit, sliced) in places {
-            let target = if unit.name() == path { Target::Name(name) } else { Target::In { file: path, name } };
+            let own = || at.map_or(Target::Name(name), Target::At);
+            let target = if unit.name() == path { own() } else { Target::In { file: path, name, at } };
             let mut same = 0;
             for sample in sample::candidates(&sliced).into_iter().take(MAX_SAMPLES) {
                 let one = |sample: Sample| {

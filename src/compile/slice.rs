@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::instances::{Parameter, ParameterKind};
-use super::items::{Item, ItemKind};
+use super::items::{Event, Item, ItemKind};
 use super::lex::{self, Kind};
 use super::program::{HeaderSource, Program};
 use super::reach::Reach;
@@ -18,12 +18,13 @@ use super::{emit, instances};
 /// Which kernel is meant.
 #[derive(Clone, Debug)]
 pub enum Target<'a> {
-    /// By name, with or without its namespaces.
+    /// By name, with or without its namespaces. Where several functions have it none is chosen.
     Name(&'a str),
     /// By any byte offset inside its definition in the main file.
     At(usize),
-    /// By name, defined in one of the files that the unit includes.
-    In { file: &'a str, name: &'a str },
+    /// By name, defined in one of the files that the unit includes, and where it is known by a byte offset inside its
+    /// definition there.
+    In { file: &'a str, name: &'a str, at: Option<usize> },
 }
 
 /// A unit that NVRTC can be asked to compile.
@@ -201,32 +202,35 @@ fn enumerations(program: &Program, parameters: &[Parameter]) -> BTreeMap<String,
 
 /// The entry that defines the kernel, and the kernel's own name.
 fn find(program: &Program, target: &Target<'_>) -> Result<(usize, String), Unsliceable> {
-    let body = |item: &Item, i: usize| program.text(i, item.start, item.end).ends_with('}');
     let usable =
         |item: &Item| matches!(item.kind, ItemKind::Function | ItemKind::MacroCall | ItemKind::Type | ItemKind::Other);
     match target {
         Target::Name(wanted) => {
-            let simple = wanted.rsplit("::").next().unwrap_or(wanted);
-            let scope: Vec<&str> = wanted.split("::").filter(|s| !s.is_empty() && *s != simple).collect();
-            let fits = |i: usize| program.namespaces(i).ends_with(&scope);
-            let named = || program.items().filter(|(i, it)| it.names.contains(simple) && usable(it) && fits(*i));
-            let best = named().find(|(i, it)| it.name == simple && body(it, *i)).or_else(|| named().next());
+            let (simple, scope) = parts(wanted);
+            let named = |i: usize, it: &Item| {
+                it.names.contains(simple) && usable(it) && program.namespaces(i).ends_with(&scope)
+            };
+            let all: Vec<(usize, &Item)> = program.items().filter(|(i, it)| named(*i, it)).collect();
             let inside = || program.items().find(|(_, it)| it.kind == ItemKind::Type && it.uses.contains(simple));
-            let found =
-                best.or_else(inside).ok_or_else(|| Unsliceable::KernelNotFound { name: (*wanted).to_owned() })?;
-            Ok((found.0, simple.to_owned()))
+            let best = the_one(program, &all, wanted)?.or_else(|| all.first().map(|(i, _)| *i));
+            let found = best.or_else(|| inside().map(|(i, _)| i));
+            Ok((found.ok_or_else(|| Unsliceable::KernelNotFound { name: (*wanted).to_owned() })?, simple.to_owned()))
         }
-        Target::In { file, name } => {
-            let simple = name.rsplit("::").next().unwrap_or(name);
-            let scope: Vec<&str> = name.split("::").filter(|s| !s.is_empty() && *s != simple).collect();
+        Target::In { file, name, at } => {
+            let (simple, scope) = parts(name);
             let is_it = |i: usize, it: &Item| {
                 let entry = &program.entries[i];
-                it.names.contains(simple) && usable(it) && program.files[entry.file].name == *file
+                it.names.contains(simple)
+                    && usable(it)
+                    && program.files[entry.file].name == *file
+                    && program.namespaces(i).ends_with(&scope)
             };
-            let named = || program.items().filter(|(i, it)| is_it(*i, it) && program.namespaces(*i).ends_with(&scope));
-            let found = named().find(|(i, it)| it.name == simple && body(it, *i)).or_else(|| named().next());
-            let found = found.ok_or_else(|| Unsliceable::KernelNotFound { name: (*name).to_owned() })?;
-            Ok((found.0, simple.to_owned()))
+            let mut all: Vec<(usize, &Item)> = program.items().filter(|(i, it)| is_it(*i, it)).collect();
+            if let Some(at) = at {
+                all.retain(|(_, it)| it.start <= *at && *at < it.end);
+            }
+            let found = the_one(program, &all, name)?.or_else(|| all.first().map(|(i, _)| *i));
+            Ok((found.ok_or_else(|| Unsliceable::KernelNotFound { name: (*name).to_owned() })?, simple.to_owned()))
         }
         Target::At(offset) => {
             let holds = |i: usize, it: &Item| program.entries[i].file == 0 && it.start <= *offset && *offset < it.end;
@@ -236,4 +240,74 @@ fn find(program: &Program, target: &Target<'_>) -> Result<(usize, String), Unsli
                 .ok_or_else(|| Unsliceable::KernelNotFound { name: format!("at byte {offset}") })
         }
     }
+}
+
+/// The last part of a name, and the namespaces in front of it.
+fn parts(name: &str) -> (&str, Vec<&str>) {
+    let simple = name.rsplit("::").next().unwrap_or(name);
+    (simple, name.split("::").filter(|s| !s.is_empty() && *s != simple).collect())
+}
+
+/// The function with a body that a name means: a kernel before functions of the host, and in exactly its namespaces before
+/// others that end with them. Explicit specialisations belong to their template; of functions in several branches of an
+/// `#if` the first stands for all.
+///
+/// # Errors
+/// Functions of several parameter lists, or in several namespaces: the first would be a guess.
+fn the_one(program: &Program, among: &[(usize, &Item)], name: &str) -> Result<Option<usize>, Unsliceable> {
+    let (simple, scope) = parts(name);
+    let text = |i: usize, it: &Item| program.text(i, it.start, it.end);
+    let special = |i: usize, it: &Item| {
+        let rest = text(i, it).strip_prefix("template").map(str::trim_start);
+        rest.and_then(|r| r.strip_prefix('<')).is_some_and(|r| r.trim_start().starts_with('>'))
+    };
+    let mut found: Vec<(usize, &Item)> = among
+        .iter()
+        .filter(|(i, it)| it.name == simple && text(*i, it).ends_with('}') && !special(*i, it))
+        .copied()
+        .collect();
+    // A function of the host may share the name.
+    let is_kernel = |i: usize, it: &Item| {
+        text(i, it).split('{').next().is_some_and(|head| lex::tokens(head).iter().any(|t| t.text(head) == "__global__"))
+    };
+    if found.iter().any(|(i, it)| is_kernel(*i, it)) {
+        found.retain(|(i, it)| is_kernel(*i, it));
+    }
+    if found.iter().any(|(i, _)| program.namespaces(*i) == scope) {
+        found.retain(|(i, _)| program.namespaces(*i) == scope);
+    }
+    let Some(first) = found.first().map(|(i, _)| *i) else { return Ok(None) };
+    let identity = |(i, it): &(usize, &Item)| {
+        let all = text(*i, it);
+        let head = || all.split('{').next().unwrap_or(all).split_whitespace().collect::<Vec<_>>().join(" ");
+        (program.namespaces(*i).join("::"), instances::signature(all, simple).unwrap_or_else(head))
+    };
+    found.retain(|(_, it)| it.kind == ItemKind::Function);
+    let rivals = |(n, a): (usize, &(usize, &Item))| {
+        let others = found.iter().skip(n + 1).filter(|b| identity(a) != identity(b));
+        others.filter(|b| !are_exclusive(program, a.0, b.0)).count()
+    };
+    let rivals: usize = found.iter().enumerate().map(rivals).max().unwrap_or(0);
+    if rivals > 0 {
+        return Err(Unsliceable::SeveralKernels { name: name.to_owned(), count: rivals + 1 });
+    }
+    Ok(Some(first))
+}
+
+/// Whether two entries stand in different branches of one `#if`.
+fn are_exclusive(program: &Program, a: usize, b: usize) -> bool {
+    let branches = |entry: usize| {
+        let mut found = BTreeMap::new();
+        let mut at = program.entries[entry].group;
+        while let Some(g) = at {
+            if let Event::If { .. } = program.entries[g].event {
+                let own = |e: &&super::program::Entry| e.group == Some(g) && matches!(e.event, Event::Else { .. });
+                found.insert(g, program.entries[g..entry].iter().filter(own).count());
+            }
+            at = program.entries[g].group;
+        }
+        found
+    };
+    let (a, b) = (branches(a), branches(b));
+    a.iter().any(|(g, n)| b.get(g).is_some_and(|m| m != n))
 }

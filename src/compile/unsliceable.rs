@@ -9,6 +9,8 @@ use crate::diag::{Code, Diagnostic};
 pub enum Unsliceable {
     /// No item of that name, or none at that place.
     KernelNotFound { name: String },
+    /// Overloads, or functions of several namespaces, have the name.
+    SeveralKernels { name: String, count: usize },
     /// A name of another project is used, and headers are missing that may define it.
     ThirdPartyHeader { name: String, headers: Vec<String> },
     /// Device code uses a part of a library that exists only on the host.
@@ -25,6 +27,7 @@ impl Unsliceable {
     pub fn key(&self) -> &'static str {
         match self {
             Unsliceable::KernelNotFound { .. } => "kernel-not-found",
+            Unsliceable::SeveralKernels { .. } => "several-kernels",
             Unsliceable::ThirdPartyHeader { .. } => "third-party-header",
             Unsliceable::HostLibrary { .. } => "host-library",
             Unsliceable::LaunchFromDevice { .. } => "launch-from-device",
@@ -36,6 +39,7 @@ impl Unsliceable {
     pub fn code(&self) -> Code {
         Code(match self {
             Unsliceable::KernelNotFound { .. } => 401,
+            Unsliceable::SeveralKernels { .. } => 407,
             Unsliceable::ThirdPartyHeader { .. } => 402,
             Unsliceable::HostLibrary { .. } => 403,
             Unsliceable::LaunchFromDevice { .. } => 404,
@@ -47,6 +51,9 @@ impl Unsliceable {
     pub fn diagnostic(&self) -> Diagnostic {
         let next = match self {
             Unsliceable::KernelNotFound { .. } => "name a `__global__` function of this file",
+            Unsliceable::SeveralKernels { .. } => {
+                "write the name with its namespaces, or give overloads names of their own"
+            }
             Unsliceable::ThirdPartyHeader { .. } => "give the folder of these headers as an include path (-I)",
             Unsliceable::HostLibrary { .. } => {
                 "install nvcc, which compiles the whole file, or move the host part out of the item"
@@ -63,6 +70,7 @@ impl fmt::Display for Unsliceable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Unsliceable::KernelNotFound { name } => write!(f, "no kernel `{name}` in this file"),
+            Unsliceable::SeveralKernels { name, count } => write!(f, "{count} kernels are called `{name}`"),
             Unsliceable::ThirdPartyHeader { name, headers } => {
                 write!(f, "`{name}` needs a header that was not found ({})", headers.join(", "))
             }

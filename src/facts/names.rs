@@ -135,6 +135,11 @@ impl Names {
         if defined { seen } else { all.clone() }
     }
 
+    /// Whether one unit sees another through `#include`.
+    pub fn sees(&self, from: u32, other: u32) -> bool {
+        self.sight.get(from as usize).is_none_or(|s| s.contains(&other))
+    }
+
     /// The launches that may be of `kernel`.
     pub fn launches_of(&self, program: &Program, kernel: FunctionRef) -> Vec<LaunchRef> {
         let name = &program.function(kernel).name;

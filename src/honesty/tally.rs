@@ -126,7 +126,7 @@ pub fn say(facts: &Facts, says: &Says) -> String {
         Says::Trip { count, clamped: false } => format!("the loop runs {} times", poly(count)),
         Says::Trip { count, .. } => format!("the loop runs max({}, 0) times", poly(count)),
         Says::Once { .. } => "it runs once in each iteration".into(),
-        Says::Movable { .. } => "no other iteration touches the same memory".into(),
+        Says::Movable { .. } => "no other access touches the same memory in another iteration".into(),
         Says::Distinct(a, b) => {
             let name = |v: &crate::ir::VarId| facts.function.var(*v).name.clone();
             format!("`{}` and `{}` lead to different memory", name(a), name(b))

@@ -65,14 +65,15 @@ impl Thread {
         self.strides.insert(key, now)
     }
 
-    /// Notes a touch; gives another iteration in which the access of the claim, or what is compared with it, touched the
-    /// same bytes while either wrote.
+    /// Notes a touch; gives another iteration in which the access of the claim and another one touched the same bytes
+    /// while either wrote.
     pub fn meets(&mut self, key: (usize, u32), now: Touch) -> Option<i64> {
         let log = self.logs.entry(key).or_default();
         let (turn, at, bytes, own, writes) = now;
         let meets = |(t, a, b, o, w): &&Touch| {
             *t != turn
-                && (*o || own)
+                // Stores of one access keep their order.
+                && *o != own
                 && (*w || writes)
                 && *a < at.saturating_add(u64::from(bytes))
                 && at < a.saturating_add(u64::from(*b))

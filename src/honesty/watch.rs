@@ -6,70 +6,39 @@ use std::sync::Arc;
 use super::banks::Degrees;
 use super::book::{Book, Check, index};
 use super::claim::{Kind, Probe};
-use super::prelude::SIGNED;
-use super::symbol::wrapped;
+use super::shape::Shape;
+use super::single::{Verdict, observed, overflow, same_word, single, verdict};
 use super::tally::{Contradiction, Tally};
 use super::thread::Thread;
 use super::touched::Touched;
-use crate::facts::{Atom, Interval, type_range};
+use crate::facts::Atom;
 use crate::ir::{AccessId, AccessMode, Axis, LoopId};
 use crate::ptx::{Note, Observer};
-
-/// Blocks of a launch that are watched: all of them up to this many, else the first and last and some in between.
-const WATCHED: u64 = 12;
 
 /// How often a thread comes to a place before what is known on the path to it, or any claim, is looked at only now and
 /// then.
 const PATHS: u32 = 8;
 const VALUES: u32 = 64;
 
-/// Grid and block of a launch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
-    pub grid: [u32; 3],
-    pub block: [u32; 3],
-}
-
-impl Shape {
-    fn blocks(&self) -> u64 {
-        self.grid.iter().map(|n| u64::from(*n)).product()
-    }
-
-    fn threads(&self) -> u32 {
-        self.block.iter().product()
-    }
-
-    fn is_watched(&self, block: u64) -> bool {
-        let all = self.blocks();
-        all <= WATCHED || block < 3 || block + 3 > all || block.is_multiple_of(all.div_ceil(WATCHED - 6))
-    }
-
-    /// How many blocks are watched, of how many.
-    pub fn watched(&self) -> (u64, u64) {
-        let all = self.blocks();
-        ((0..all.min(1 << 20)).filter(|b| self.is_watched(*b)).count() as u64, all)
-    }
-}
-
 /// A block that is watched.
-struct BlockState {
-    threads: Vec<Thread>,
+pub(super) struct BlockState {
+    pub threads: Vec<Thread>,
     /// By claim of equal values: what the first thread that came so far saw, each time that it came.
     sequences: BTreeMap<usize, Vec<i128>>,
-    degrees: Degrees,
+    pub degrees: Degrees,
 }
 
 /// One book and one launch.
 pub struct Watch {
-    book: Arc<Book>,
+    pub(super) book: Arc<Book>,
     shape: Shape,
-    blocks: BTreeMap<u64, BlockState>,
-    touched: Touched,
-    tallies: Vec<Tally>,
+    pub(super) blocks: BTreeMap<u64, BlockState>,
+    pub(super) touched: Touched,
+    pub(super) tallies: Vec<Tally>,
     /// Whether the launch is one of which the book speaks; `None` before any thread began.
-    applies: Option<bool>,
+    pub(super) applies: Option<bool>,
     /// Threads in which signed arithmetic overflowed, after which nothing is defined, by the claim that shows it.
-    overflowed: BTreeMap<usize, u64>,
+    pub(super) overflowed: BTreeMap<usize, u64>,
 }
 
 /// What a finished watch says.
@@ -81,13 +50,6 @@ pub struct Watched {
     pub overflowed: BTreeMap<usize, u64>,
 }
 
-/// Whether a claim holds; `None` where that cannot be computed.
-type Verdict = Option<Result<(), String>>;
-
-fn verdict(holds: bool, seen: impl FnOnce() -> String) -> Verdict {
-    Some(if holds { Ok(()) } else { Err(seen()) })
-}
-
 impl Watch {
     pub fn new(book: Arc<Book>, shape: Shape) -> Watch {
         let tallies = vec![Tally::default(); book.len()];
@@ -95,7 +57,7 @@ impl Watch {
         Watch { book, shape, blocks, touched, tallies, applies: None, overflowed: BTreeMap::new() }
     }
 
-    fn tell(&mut self, claim: usize, block: u64, thread: u32, verdict: Verdict) {
+    pub(super) fn tell(&mut self, claim: usize, block: u64, thread: u32, verdict: Verdict) {
         let Some(t) = self.tallies.get_mut(claim) else { return };
         match verdict {
             None => t.unresolved += 1,
@@ -179,7 +141,7 @@ impl Watch {
     }
 
     /// Settles how often a loop ran, once it has ended.
-    fn close(&mut self, book: &Book, block: u64, thread: u32, k: usize) {
+    pub(super) fn close(&mut self, book: &Book, block: u64, thread: u32, k: usize) {
         let Some(t) = self.thread(block, thread) else { return };
         if !std::mem::take(&mut t.open[k]) || t.overflowed {
             return;
@@ -326,81 +288,6 @@ impl Watch {
         }
         said.into_iter().for_each(|(claim, thread, v)| self.tell(claim, note.block, thread, v));
     }
-
-    /// Settles what only the end of the launch shows.
-    pub fn finish(mut self, completed: bool) -> Watched {
-        let book = self.book.clone();
-        let applies = self.applies == Some(true);
-        if applies && completed {
-            let blocks: Vec<u64> = self.blocks.keys().copied().collect();
-            for block in blocks {
-                let threads = self.blocks.get(&block).map_or(0, |b| b.threads.len());
-                for thread in 0..threads as u32 {
-                    (0..book.trips.len()).for_each(|k| self.close(&book, block, thread, k));
-                }
-                self.together(&book, block);
-            }
-            self.ends(&book);
-        }
-        let tallies = if applies { self.tallies } else { vec![Tally::default(); book.len()] };
-        Watched { applies, tallies, overflowed: self.overflowed }
-    }
-
-    /// Whether all threads of a block came equally often.
-    fn together(&mut self, book: &Book, block: u64) {
-        let Some(state) = self.blocks.get(&block) else { return };
-        let mut said = vec![];
-        for (id, claims) in book.by_note.iter().enumerate() {
-            for claim in claims {
-                if !matches!(book.checks.get(*claim), Some(Check::Together | Check::Uniform)) {
-                    continue;
-                }
-                if state.threads.iter().any(|t| t.overflowed) {
-                    continue;
-                }
-                let count = |t: &Thread| t.counts[id];
-                let first = state.threads.first().map_or(0, count);
-                let odd = state.threads.iter().position(|t| count(t) != first);
-                let reached = state.threads.iter().any(|t| count(t) > 0);
-                if !reached {
-                    continue;
-                }
-                let thread = odd.unwrap_or(0) as u32;
-                let other = odd.and_then(|n| state.threads.get(n)).map_or(0, count);
-                let verdict =
-                    verdict(odd.is_none(), || format!("thread 0 came {first} times, thread {thread} {other} times"));
-                said.push((*claim, thread, verdict));
-            }
-        }
-        said.into_iter().for_each(|(claim, thread, v)| self.tell(claim, block, thread, v));
-    }
-
-    fn ends(&mut self, book: &Book) {
-        for claim in &book.at_end {
-            match book.checks.get(*claim) {
-                Some(Check::Distinct(a, b)) if self.touched.has(*a) && self.touched.has(*b) => {
-                    let clash = self.touched.clash(*a, *b);
-                    let verdict = verdict(clash.is_none(), || format!("both touch {:#x}", clash.unwrap_or(0)));
-                    self.tell(*claim, 0, 0, verdict);
-                }
-                Some(Check::Unwritten(v)) if self.touched.has(*v) => {
-                    let clash = self.touched.written_behind(*v);
-                    let verdict = verdict(clash.is_none(), || format!("{:#x} is written", clash.unwrap_or(0)));
-                    self.tell(*claim, 0, 0, verdict);
-                }
-                Some(Check::BankDegree { tile, degree }) => {
-                    let own = book.claims.tiles.iter().find(|(t, _)| t == tile).map_or(&[][..], |(_, l)| l);
-                    let said: Vec<_> = self.blocks.iter().map(|(n, b)| (*n, b.degrees.compare(own, *degree))).collect();
-                    for (block, result) in said {
-                        if let Some(result) = result {
-                            self.tell(*claim, block, 0, Some(result));
-                        }
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
 }
 
 impl Observer for Watch {
@@ -423,98 +310,4 @@ impl Observer for Watches {
     fn note(&mut self, note: &Note) {
         self.0.iter_mut().for_each(|w| w.note(note));
     }
-}
-
-/// The number that a note carries.
-fn observed(value: u64, what: u32) -> i128 {
-    if what & SIGNED != 0 { i128::from(value as i64) } else { i128::from(value) }
-}
-
-/// Equal modulo 2^64.
-fn same_word(a: i128, b: i128) -> bool {
-    (a.wrapping_sub(b)) as u64 == 0
-}
-
-/// The claim by whose value a signed expression overflows: outside of its type, and cut to it what was seen. The program
-/// is not defined then.
-fn overflow(book: &Book, id: usize, t: &Thread, seen: i128) -> Option<usize> {
-    let (claim, ty) = book.signed[id]?;
-    let Check::Equals { value, .. } = book.checks.get(claim)? else { return None };
-    let v = value.value(&t.values)?;
-    (!Interval::point(v).within(type_range(ty)) && wrapped(v, ty) == Some(seen)).then_some(claim)
-}
-
-/// What one thread decides by itself; `None` for what is settled elsewhere.
-fn single(
-    check: &Check,
-    t: &mut Thread,
-    claim: usize,
-    note: &Note,
-    seen: i128,
-    raw: u64,
-    shape: Shape,
-) -> Option<Verdict> {
-    let bytes = note.what & !SIGNED;
-    let plain = || format!("{seen}");
-    let address = || format!("address {raw:#x}");
-    let within = |v: i128, r: &Interval, f: &dyn Fn() -> String| verdict(Interval::point(v).within(*r), f);
-    Some(match check {
-        Check::Equals { value, modular, own } => match value.value(&t.values) {
-            Some(v) => {
-                let holds = if *modular { same_word(v, seen) } else { v == seen };
-                verdict(holds, || format!("{seen} instead of {v}"))
-            }
-            // The symbol is named by this value.
-            None if *own => return None,
-            None => None,
-        },
-        Check::Within(range) => within(seen, range, &plain),
-        Check::Leaves { modulus, residue } => verdict(seen.rem_euclid(*modulus) == *residue, plain),
-        Check::Type { bytes: b, unsigned } => {
-            let is_unsigned = note.what & SIGNED == 0;
-            verdict(*b == bytes && *unsigned == is_unsigned, || {
-                format!("{} of {bytes} bytes", if is_unsigned { "unsigned" } else { "signed" })
-            })
-        }
-        Check::Means(test) => {
-            test.value(&t.values).and_then(|v| verdict(v == (seen != 0), || format!("{}", seen != 0)))
-        }
-        Check::Decided(v) => verdict(*v == (seen != 0), || format!("{}", seen != 0)),
-        Check::Known(holds) => holds.value(&t.values).and_then(|v| verdict(v, || "it does not hold".into())),
-        Check::Address { root, offset } => t.values[*root].and_then(|base| {
-            let at = offset.value(&t.values)?.checked_add(base)?;
-            verdict(same_word(at, raw.into()), || format!("{} bytes behind, not {}", i128::from(raw) - base, at - base))
-        }),
-        Check::OffsetWithin { root, range } => t.values[*root].and_then(|base| {
-            let behind = i128::from(raw) - base;
-            within(behind, range, &|| format!("{behind} bytes behind"))
-        }),
-        Check::Width(b) => verdict(*b == bytes, || format!("{bytes} bytes")),
-        Check::Aligned { bytes, always, first } => {
-            if first.iter().any(|l| t.turns[*l] != 0) {
-                return None;
-            }
-            verdict((i128::from(raw) % bytes == 0) == *always, address)
-        }
-        Check::Stride { of, inner, step } => {
-            let key = (claim, t.entries[*of], inner.iter().map(|l| t.turns[*l]).collect());
-            let turn = t.turns[*of];
-            match t.remember(key, (turn, raw)) {
-                Some((before, at)) if before + 1 == turn => {
-                    let grown = i128::from(raw.wrapping_sub(at) as i64);
-                    step.value(&t.values)
-                        .and_then(|s| verdict(same_word(s, grown), || format!("{grown} bytes instead of {s}")))
-                }
-                _ => return None,
-            }
-        }
-        Check::Threads { axis, range } => {
-            let n = shape.block.get(*axis).copied().unwrap_or_else(|| shape.threads());
-            within(n.into(), range, &|| format!("{n}"))
-        }
-        Check::ThreadsDivide { by, always } => {
-            verdict((i128::from(shape.block[0]) % by == 0) == *always, || format!("{}", shape.block[0]))
-        }
-        _ => return None,
-    })
 }

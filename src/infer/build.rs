@@ -73,7 +73,9 @@ impl<'b, 'a> Builder<'b, 'a> {
                 let given = u.l.template.get(nth).and_then(|t| type_named(t)).as_ref().and_then(element);
                 given.or_else(|| self.deduced(u, name))
             }
-            t => element(t),
+            // A pointer to rows of an array.
+            Type::Array { .. } => element(ty.innermost()),
+            t => element(t).or_else(|| self.host.element_of(u.r.unit, t)),
         }
     }
 

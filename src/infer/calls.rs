@@ -2,7 +2,7 @@
 
 use super::arith::{select, type_named};
 use super::cuda::element;
-use super::host::{Flow, Frame, Host, MAX_DEPTH, last};
+use super::host::{Flow, Frame, Host, Left, MAX_DEPTH, last};
 use super::value::{Buffer, Val, ceil_div, combine};
 use crate::contract::{Expr, Op};
 use crate::ir::*;
@@ -55,22 +55,6 @@ impl<'a> Host<'a> {
             }
         }
         Val::unknown(format!("the result of `{name}`"))
-    }
-
-    fn definition(&self, unit: u32, name: &str, count: usize) -> Option<(u32, &'a Function)> {
-        let own = std::iter::once(unit).chain((0..self.program.units.len() as u32).filter(move |u| *u != unit));
-        for u in own {
-            let mut fits = self.program.units.get(u as usize)?.functions.iter().filter(|f| {
-                f.name == name
-                    && f.body_span.is_some()
-                    && f.params.len() >= count
-                    && matches!(f.kind, FunctionKind::Host | FunctionKind::HostDevice)
-            });
-            if let Some(f) = fits.next() {
-                return Some((u, f));
-            }
-        }
-        None
     }
 
     /// Runs a function of the program. `this` is the place of the object of a method.
@@ -126,15 +110,21 @@ impl<'a> Host<'a> {
             self.memory.insert(key, value);
         }
         self.member_initialisers(&frame);
-        self.nesting(1);
-        let arms = self.arms.len();
-        let flow = self.block(&frame, &f.body);
-        self.arms.truncate(arms);
-        self.nesting(-1);
+        let flow = self.within(&frame, f);
         match flow {
             Flow::Return(v) => v,
             _ => Val::Null,
         }
+    }
+
+    /// Runs the body of a function. What stands behind the call is of every run that comes back.
+    fn within(&mut self, frame: &Frame<'a>, f: &'a Function) -> Flow {
+        self.nesting(1);
+        let (arms, left) = (self.arms.len(), self.left.len());
+        let flow = self.block(frame, &f.body);
+        self.come_back(arms, left, Left::Function);
+        self.nesting(-1);
+        flow
     }
 
     fn frames_deep(&self) -> u32 {
@@ -182,23 +172,20 @@ impl<'a> Host<'a> {
             let key = self.key(&frame, *p);
             self.memory.insert(key, v);
         }
-        self.nesting(1);
-        let arms = self.arms.len();
-        let flow = self.block(&frame, &f.body);
-        self.arms.truncate(arms);
-        self.nesting(-1);
+        let flow = self.within(&frame, f);
         if let Flow::Return(v) = flow { v } else { Val::Null }
     }
 
     /// A function-like macro whose body is an expression over its parameters and constants.
     fn expand(&mut self, frame: &Frame<'a>, name: &str, values: &[Val]) -> Option<Val> {
-        let (params, body) = self.macros.get(name)?.clone();
+        let units = self.view.units(self.root, frame.unit);
+        let (params, body) = self.view.function_macro(&units, name)?;
         if params.len() != values.len() {
             return None;
         }
         let ints: Vec<Expr> = values.iter().map(Val::as_int).collect::<Option<_>>()?;
-        let known: Vec<(String, Expr)> = params.into_iter().zip(ints).collect();
-        self.text(frame, &body, &known)
+        let known: Vec<(String, Expr)> = params.iter().cloned().zip(ints).collect();
+        self.text(frame, body, &known)
     }
 
     fn library(&mut self, name: &str, v: &[Val]) -> Option<Val> {
@@ -216,9 +203,19 @@ impl<'a> Host<'a> {
                 Val::Int(e) => Val::Int(e.clone()),
                 _ => Val::unknown("floating point"),
             },
-            "exp" | "expf" | "log" | "logf" => {
-                let f = if name.starts_with('e') { f64::exp } else { f64::ln };
-                self.approximately(v.first()?).map_or(Val::unknown("floating point"), |x| Val::Approx(f(x)))
+            "exp" | "expf" | "log" | "logf" | "sin" | "sinf" | "cos" | "cosf" | "tan" | "tanf" | "atan" | "atanf" => {
+                let f: fn(f64) -> f64 = match name.trim_end_matches('f') {
+                    "exp" => f64::exp,
+                    "log" => f64::ln,
+                    "sin" => f64::sin,
+                    "cos" => f64::cos,
+                    "tan" => f64::tan,
+                    _ => f64::atan,
+                };
+                match v.first()? {
+                    Val::Float(x) => Val::Float(f(*x)),
+                    v => self.approximately(v).map_or(Val::unknown("floating point"), |x| Val::Approx(f(x))),
+                }
             }
             "floor" | "floorf" => v.first()?.as_int().map_or(Val::unknown("floating point"), Val::Int),
             "sqrt" | "sqrtf" => match v.first()? {

@@ -7,6 +7,7 @@ use super::cuda::element;
 use super::host::Host;
 use super::kernels::Kernels;
 use super::value::{Event, Launched};
+use super::view::View;
 use crate::contract::{
     Arg, Argument, Contract, Expr, Launch, Open, OpenKind, Plan, Reference, Role, Value, near, unbound,
 };
@@ -24,7 +25,7 @@ pub fn check(
     contract: &Contract,
 ) -> Vec<Diagnostic> {
     let kernels = Kernels::new(program, sources, macros);
-    let visible = visible_launches(program, sources, files);
+    let visible = visible_launches(program, sources, macros, files);
     let mut found = unbound(program, &contract.all_assumptions(program));
     for plan in &contract.plans {
         let checker = Checker { kernels: &kernels, visible: &visible, plan };
@@ -60,11 +61,13 @@ struct Seen {
     samples: BTreeMap<String, i64>,
 }
 
-fn visible_launches(program: &Program, sources: &Sources, files: &[FileId]) -> Vec<Seen> {
-    let roots = super::roots(program, files);
+fn visible_launches(program: &Program, sources: &Sources, macros: &[Macros], files: &[FileId]) -> Vec<Seen> {
+    let view = View::new(program, sources, macros);
+    let targets: Vec<FunctionRef> = program.kernels();
+    let roots = super::roots(program, &view, files, &targets);
     let mut found = vec![];
     for root in roots.into_iter().take(64) {
-        let mut host = Host::new(program, sources);
+        let mut host = Host::new(program, sources, &view);
         host.run(root);
         let samples = host.symbols.iter().filter_map(|s| Some((s.name.clone(), s.value?))).collect();
         let launches = host.events.into_iter().filter_map(|e| if let Event::Launch(l) = e { Some(*l) } else { None });

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::host::{Flow, Frame, Host};
+use super::host::{Flow, Frame, Host, Left};
 use super::value::{Symbol, Val};
 use crate::contract::Expr;
 use crate::ir::*;
@@ -39,7 +39,7 @@ impl<'a> Host<'a> {
             }
             StmtKind::While { id, condition, body } => self.repeat(frame, *id, Some(*condition), None, body, true),
             StmtKind::DoWhile { id, body, condition } => self.repeat(frame, *id, Some(*condition), None, body, false),
-            StmtKind::OpaqueLoop { id, body } => self.repeat(frame, *id, None, None, body, true),
+            StmtKind::OpaqueLoop { id, body } => self.over_range(frame, *id, body),
             StmtKind::Switch { value, body } => self.switch(frame, *value, body),
             StmtKind::Return(e) => Flow::Return(e.map_or(Val::Null, |e| self.eval(frame, e))),
             StmtKind::Break => Flow::Break,
@@ -104,31 +104,54 @@ impl<'a> Host<'a> {
         let depth = self.arms.len();
         self.arms.push((number, 0));
         let first = self.block(frame, then);
-        self.arms.truncate(depth);
+        self.leave(&first, depth);
         let after_then = std::mem::replace(&mut self.memory, before);
         self.arms.push((number, 1));
         let second = otherwise.map_or(Flow::Next, |b| self.block(frame, b));
-        self.arms.truncate(depth);
+        self.leave(&second, depth);
+        // What follows is of the run that stayed.
+        match (matches!(first, Flow::Next), matches!(second, Flow::Next)) {
+            (false, true) => self.arms.push((number, 1)),
+            (true, false) => self.arms.push((number, 0)),
+            _ => {}
+        }
         let ends = |flow: &Flow| matches!(flow, Flow::Return(_) | Flow::Exit);
         match (ends(&first), ends(&second)) {
-            // What follows in this function is of the run that did not leave it.
-            (true, false) => {
-                self.arms.push((number, 1));
-                return second;
-            }
+            (true, false) => return second,
             (false, true) => {
                 self.memory = after_then;
-                self.arms.push((number, 0));
                 return first;
             }
             _ => self.merge(after_then),
         }
         match (first, second) {
-            (Flow::Exit, Flow::Exit) => Flow::Exit,
-            (Flow::Return(v), Flow::Return(_)) => Flow::Return(v),
-            (Flow::Exit, other) | (other, Flow::Exit) if ends(&other) => other,
+            (Flow::Exit, other) | (other, Flow::Exit) => other,
+            (Flow::Return(a), Flow::Return(b)) => {
+                Flow::Return(if a == b { a } else { Val::unknown("it depends on a condition that is not known") })
+            }
+            (Flow::Break, Flow::Break | Flow::Continue) | (Flow::Continue, Flow::Break) => Flow::Break,
+            (Flow::Continue, Flow::Continue) => Flow::Continue,
             _ => Flow::Next,
         }
+    }
+
+    /// Ends an arm: where it led out, no launch behind it is of the runs that took it.
+    fn leave(&mut self, flow: &Flow, depth: usize) {
+        let of = match flow {
+            Flow::Next => None,
+            Flow::Break | Flow::Continue => Some(Left::Iteration),
+            Flow::Return(_) => Some(Left::Function),
+            Flow::Exit => Some(Left::Program),
+        };
+        self.left.extend(of.map(|of| (self.arms.clone(), of)));
+        self.arms.truncate(depth);
+    }
+
+    /// Behind a function or an iteration, what led out of it alone is over.
+    pub(super) fn come_back(&mut self, arms: usize, left: usize, from: Left) {
+        self.arms.truncate(arms);
+        let own: Vec<_> = self.left.drain(left..).filter(|(_, of)| *of > from).collect();
+        self.left.extend(own);
     }
 
     /// Two memories into one: what differs is not known, but a size that is read in one arm only has the value of the
@@ -194,7 +217,8 @@ impl<'a> Host<'a> {
                     break;
                 }
             }
-            self.arms.truncate(depth);
+            // A `break` of a case leads to what stands behind.
+            self.leave(if matches!(flow, Flow::Break) { &Flow::Next } else { &flow }, depth);
             if matches!(flow, Flow::Return(_) | Flow::Exit) {
                 left = true;
                 continue;

@@ -7,6 +7,9 @@ use crate::contract::Expr;
 use crate::ir::*;
 use crate::source::Span;
 
+/// Multiprocessors of an A100 (NVIDIA A100 Tensor Core GPU Architecture, table 1): a program has to do with any number.
+const MULTIPROCESSORS: i64 = 108;
+
 impl<'a> Host<'a> {
     /// The CUDA runtime; `None` where the name is none of it.
     pub(super) fn runtime(
@@ -56,6 +59,26 @@ impl<'a> Host<'a> {
                 self.events.push(Event::ToSymbol { name: name.unwrap_or_else(|| "?".into()), span });
                 return Some(done);
             }
+            "cudaGetDeviceProperties" | "cudaGetDeviceProperties_v2" => {
+                if let Some(Val::Ref(p)) = v.first() {
+                    self.properties(&p.clone());
+                }
+                return Some(done);
+            }
+            "cudaDeviceGetAttribute" => {
+                let of_device = args.get(1).is_some_and(|a| {
+                    matches!(frame.f.kind_of(*a), ExprKind::Name(n) if n.ends_with("cudaDevAttrMultiProcessorCount"))
+                });
+                if let Some(Val::Ref(p)) = v.first() {
+                    let value = if of_device {
+                        Val::Input(Some(MULTIPROCESSORS))
+                    } else {
+                        Val::unknown(format!("`{name}` sets it"))
+                    };
+                    self.memory.insert(p.clone(), value);
+                }
+                return Some(done);
+            }
             "cudaMemPrefetchAsync"
             | "cudaMemAdvise"
             | "cudaFree"
@@ -88,10 +111,19 @@ impl<'a> Host<'a> {
         Some(done)
     }
 
+    /// What is the same on every device that kopt knows, and how many multiprocessors one of them has.
+    fn properties(&mut self, place: &str) {
+        let all = [("maxThreadsPerBlock", 1024), ("warpSize", 32), ("sharedMemPerBlock", 48 << 10)];
+        for (name, value) in all {
+            self.memory.insert(format!("{place}.{name}"), Val::int(value));
+        }
+        self.memory.insert(format!("{place}.multiProcessorCount"), Val::Input(Some(MULTIPROCESSORS)));
+    }
+
     fn allocate(&mut self, v: &[Val], is_managed: bool) {
         let Some(Val::Ref(place)) = v.first() else { return };
         let ty = self.types.get(place).cloned();
-        let element = ty.as_ref().and_then(Type::element).and_then(element);
+        let element = ty.as_ref().and_then(Type::element).and_then(|t| self.element_of(self.root, t));
         let (bytes, why_unknown) = match v.get(1) {
             Some(Val::Unknown(why)) => (None, why.clone()),
             Some(v) => (v.as_int(), "its size is not an integer".to_owned()),
@@ -185,6 +217,7 @@ impl<'a> Host<'a> {
             args,
             span: l.span,
             arms: self.arms.clone(),
+            left: self.left.iter().map(|(way, _)| way.clone()).collect(),
             cut: self.cut.clone(),
         })));
     }

@@ -108,21 +108,42 @@ fn join(leader: &mut BTreeMap<usize, usize>, a: usize, b: usize) {
     leader.insert(a.max(b), a.min(b));
 }
 
-/// Launches in different arms of one condition are not of one run.
+/// Runs that are tried of one computation.
+const MAX_RUNS: usize = 16;
+
+/// Launches that exclude each other are not of one run: for each launch, the run that has it and every other one, in
+/// order, that excludes none so far.
 fn alternatives(host: &Host, launches: Vec<usize>) -> Vec<Vec<usize>> {
-    let arms = |i: &usize| match host.events.get(*i) {
-        Some(Event::Launch(l)) => l.arms.clone(),
-        _ => vec![],
+    let of = |i: &usize| match host.events.get(*i) {
+        Some(Event::Launch(l)) => Some(&**l),
+        _ => None,
     };
-    let conflict = |a: &[(u32, u32)], b: &[(u32, u32)]| a.iter().any(|(c, x)| b.iter().any(|(d, y)| c == d && x != y));
-    let mut paths: Vec<Vec<(u32, u32)>> = launches.iter().map(arms).filter(|a| !a.is_empty()).collect();
-    paths.sort();
-    paths.dedup();
-    let clash = paths.iter().any(|a| paths.iter().any(|b| conflict(a, b)));
-    if !clash {
-        return vec![launches];
+    let apart = |a: &usize, b: &usize| of(a).zip(of(b)).is_some_and(|(a, b)| exclude(a, b));
+    let mut found: Vec<Vec<usize>> = vec![];
+    for seed in &launches {
+        let mut run = vec![*seed];
+        for i in launches.iter().filter(|i| *i != seed) {
+            if run.iter().all(|j| !apart(i, j)) {
+                run.push(*i);
+            }
+        }
+        run.sort_unstable();
+        if !found.contains(&run) {
+            found.push(run);
+        }
+        if found.len() >= MAX_RUNS {
+            break;
+        }
     }
-    paths.iter().take(16).map(|p| launches.iter().copied().filter(|i| !conflict(&arms(i), p)).collect()).collect()
+    found
+}
+
+/// Whether no run makes both launches: they stand in different arms of a condition, or one stands behind what the other's
+/// way led out of.
+fn exclude(a: &Launched, b: &Launched) -> bool {
+    let arms = a.arms.iter().any(|(c, x)| b.arms.iter().any(|(d, y)| c == d && x != y));
+    let left = |from: &Launched, way: &Launched| from.left.iter().any(|l| l.iter().all(|arm| way.arms.contains(arm)));
+    arms || left(a, b) || left(b, a)
 }
 
 /// Equal for computations that do the same.

@@ -7,7 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::value::{Buffer, Event, Symbol, Val};
+use super::value::{Arm, Buffer, Event, Symbol, Val};
+use super::view::View;
 use crate::contract::Expr;
 use crate::ir::*;
 use crate::source::{Sources, Span};
@@ -26,6 +27,14 @@ pub(super) struct Frame<'a> {
     pub this: Option<String>,
 }
 
+/// What a way leads out of.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Left {
+    Iteration,
+    Function,
+    Program,
+}
+
 pub(super) enum Flow {
     Next,
     Return(Val),
@@ -35,17 +44,15 @@ pub(super) enum Flow {
     Exit,
 }
 
-/// Function-like macros: parameters and body.
-pub(super) type MacroBodies = BTreeMap<String, (Vec<String>, String)>;
-
 pub struct Host<'a> {
     pub(super) program: &'a Program,
     pub(super) sources: &'a Sources,
     /// Template arguments of the class whose constructor runs.
     pub(super) class_types: BTreeMap<String, String>,
     pub(super) text_depth: u32,
-    pub(super) macros: MacroBodies,
-    pub(super) object_macros: BTreeMap<String, String>,
+    pub(super) view: &'a View,
+    /// The unit of the function with which the walk began.
+    pub(super) root: u32,
     /// Values by place: a variable of a frame, with members and subscripts.
     pub(super) memory: BTreeMap<String, Val>,
     pub(super) types: BTreeMap<String, Type>,
@@ -54,10 +61,6 @@ pub struct Host<'a> {
     pub events: Vec<Event>,
     /// Symbols whose value decided which way the code went.
     pub decided: BTreeSet<String>,
-    /// Names that device code uses: as constants of the program they cannot vary.
-    pub(super) device_words: BTreeSet<String>,
-    /// Names in template arguments of launches, likewise.
-    pub(super) template_words: BTreeSet<String>,
     pub(super) steps: u32,
     /// Iterations of loops that only compute.
     pub(super) computed: u32,
@@ -67,28 +70,28 @@ pub struct Host<'a> {
     /// Names of variables by place.
     pub(super) names: BTreeMap<String, String>,
     pub(super) frames: u32,
-    pub(super) arms: Vec<(u32, u32)>,
+    pub(super) arms: Vec<Arm>,
+    /// Ways that led out of what is being run, and of what.
+    pub(super) left: Vec<(Vec<Arm>, Left)>,
     pub(super) conditions: u32,
     pub(super) cut: Option<String>,
 }
 
 impl<'a> Host<'a> {
-    pub fn new(program: &'a Program, sources: &'a Sources) -> Host<'a> {
+    pub fn new(program: &'a Program, sources: &'a Sources, view: &'a View) -> Host<'a> {
         Host {
             program,
             sources,
             class_types: BTreeMap::new(),
             text_depth: 0,
-            macros: super::macros::bodies(program, sources),
-            object_macros: super::macros::objects(program, sources),
+            view,
+            root: 0,
             memory: BTreeMap::new(),
             types: BTreeMap::new(),
             symbols: vec![],
             buffers: vec![],
             events: vec![],
             decided: BTreeSet::new(),
-            device_words: super::macros::device_words(program, sources),
-            template_words: super::macros::template_words(program),
             steps: 0,
             computed: 0,
             depth: 0,
@@ -96,6 +99,7 @@ impl<'a> Host<'a> {
             names: BTreeMap::new(),
             frames: 0,
             arms: vec![],
+            left: vec![],
             conditions: 0,
             cut: None,
         }
@@ -104,6 +108,7 @@ impl<'a> Host<'a> {
     /// Walks one function; what it is given is made up under the names of its parameters.
     pub fn run(&mut self, at: FunctionRef) {
         let f = self.program.function(at);
+        self.root = at.unit;
         let frame = self.frame(at.unit, f);
         for p in &f.params {
             let value = self.given(f.var(*p));
@@ -113,6 +118,7 @@ impl<'a> Host<'a> {
         }
         self.block(&frame, &f.body);
         self.arms.clear();
+        self.left.clear();
     }
 
     /// Whether an event writes all of its buffer. Contents from the host without a known size count as all.
@@ -126,6 +132,21 @@ impl<'a> Host<'a> {
         size && offset.constant() == Some(0)
     }
 
+    /// Scalar and lanes of what a type of a unit consists of.
+    pub(super) fn element_of(&self, unit: u32, ty: &Type) -> Option<(Scalar, u8)> {
+        super::cuda::element(ty).or_else(|| {
+            let units = self.view.units(self.root, unit);
+            self.view.layout(self.program, &units, ty).and_then(|l| l.element)
+        })
+    }
+
+    /// The bytes that an event writes, where both ends are known.
+    pub fn range(&self, e: &Event) -> Option<super::value::Range> {
+        let (_, offset, bytes) = e.writes()?;
+        let end = super::value::combine(crate::contract::Op::Add, offset.clone(), bytes?.clone());
+        Some(super::value::Range { from: offset.clone(), to: end })
+    }
+
     fn given(&mut self, var: &Var) -> Val {
         match &var.ty {
             Type::Scalar(s) if s.is_integer() => {
@@ -133,7 +154,7 @@ impl<'a> Host<'a> {
             }
             Type::Pointer(p) if matches!(p.ty, Type::Pointer(_)) => Val::unknown("it points to a pointer"),
             Type::Pointer(p) => {
-                let element = super::cuda::element(&p.ty);
+                let element = self.element_of(self.root, &p.ty);
                 self.buffers.push(Buffer {
                     name: var.name.clone(),
                     element,
@@ -215,6 +236,11 @@ impl<'a> Host<'a> {
         };
         let value = match (&v.ty, init) {
             (Type::Array { .. }, Some(e)) => self.elements(frame, e, &key).unwrap_or(value),
+            (Type::Named(n), Some(e))
+                if n.contains("vector<") && !n.contains("device_vector<") && is_list(frame.f, e) =>
+            {
+                self.elements(frame, e, &key).unwrap_or(value)
+            }
             _ => value,
         };
         self.bind(frame, var, key, value);
@@ -332,13 +358,18 @@ impl<'a> Host<'a> {
         let counts = var.is_some_and(|v| is_counter(frame.f, v));
         match value {
             Val::Input(sample) if integer => Val::Int(Expr::name(self.symbol(name, sample, span, true))),
-            Val::Int(e) if integer && !counts && !self.template_words.contains(name) => match e {
+            Val::Int(e) if integer && !counts && !self.view.template_words.contains(name) => match e {
                 Expr::Int(v) if v > 1 => Val::Int(Expr::name(self.symbol(name, Some(v), span, false))),
                 other => Val::Int(other),
             },
             other => other,
         }
     }
+}
+
+/// `{ 128, 256 }`
+fn is_list(f: &Function, e: ExprId) -> bool {
+    matches!(f.kind_of(e), ExprKind::InitList(_))
 }
 
 /// Whether `key` is a member or an element of what `whole` names.

@@ -61,7 +61,20 @@ impl<'a> Kernels<'a> {
         let seen = own.clone().filter(near).filter(exact).max_by_key(depth);
         let found = seen.or_else(|| own.clone().filter(near).max_by_key(depth));
         let found = found.or_else(|| own.clone().find(exact)).or_else(|| own.clone().next());
-        found.or_else(|| all.iter().filter(fits).find(exact)).copied()
+        found.copied().or_else(|| {
+            let others: Vec<FunctionRef> = all.iter().filter(fits).filter(exact).copied().collect();
+            let sees = |r: &&FunctionRef| {
+                let names = self.macros.get(l.at.0 as usize).and_then(Macros::names);
+                names.is_some_and(|n| n.sees(l.at.0, r.unit))
+            };
+            let seen: Vec<FunctionRef> = others.iter().filter(sees).copied().collect();
+            // Of several kernels beyond what the file sees none is the one.
+            match (seen.as_slice(), others.as_slice()) {
+                ([first, ..], _) => Some(*first),
+                ([], [one]) => Some(*one),
+                _ => None,
+            }
+        })
     }
 
     /// The namespaces around a launch.

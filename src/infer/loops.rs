@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::host::{Flow, Frame, Host};
+use super::host::{Flow, Frame, Host, Left};
 use super::value::Val;
 use crate::ir::*;
 
@@ -46,7 +46,10 @@ impl<'a> Host<'a> {
         };
         let mut flow = Flow::Next;
         for n in 0..most {
-            match self.block(frame, body) {
+            let (arms, left) = (self.arms.len(), self.left.len());
+            let done = self.block(frame, body);
+            self.come_back(arms, left, Left::Iteration);
+            match done {
                 Flow::Next | Flow::Continue => {}
                 Flow::Break => break,
                 other => {
@@ -62,6 +65,41 @@ impl<'a> Host<'a> {
         }
         self.cut = cut_before;
         flow
+    }
+
+    /// A loop over a range: where the elements are known, the first one stands for all.
+    pub(super) fn over_range(&mut self, frame: &Frame<'a>, id: LoopId, body: &'a Block) -> Flow {
+        let head = body.stmts.first().map(|s| &frame.f.stmt(*s).kind);
+        let Some(StmtKind::Declare { var, init: Some(range) }) = head else {
+            return self.repeat(frame, id, None, None, body, true);
+        };
+        let place = if self.matters(frame, body) { self.place(frame, *range) } else { None };
+        let first = place.as_ref().and_then(|p| self.memory.get(&format!("{p}[0]")).cloned());
+        let (Some(place), Some(first)) = (place, first) else {
+            return self.repeat(frame, id, None, None, body, true);
+        };
+        let count = (0..).take_while(|i| self.memory.contains_key(&format!("{place}[{i}]"))).count();
+        let cut_before = self.cut.clone();
+        if count > 1 {
+            self.cut = Some(format!("the loop around it runs over {count} values"));
+        }
+        let key = self.key(frame, *var);
+        self.types.insert(key.clone(), frame.f.var(*var).ty.clone());
+        self.bind(frame, *var, key, first);
+        let (arms, left) = (self.arms.len(), self.left.len());
+        let mut flow = Flow::Next;
+        for s in body.stmts.iter().skip(1) {
+            flow = self.stmt(frame, *s);
+            if !matches!(flow, Flow::Next) {
+                break;
+            }
+        }
+        self.come_back(arms, left, Left::Iteration);
+        self.cut = cut_before;
+        match flow {
+            Flow::Break | Flow::Continue => Flow::Next,
+            other => other,
+        }
     }
 
     /// Runs a loop that only computes, where every test of its condition has a value. Sizes that decide one are decided

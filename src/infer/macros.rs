@@ -2,42 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::host::MacroBodies;
 use crate::ir::{FunctionKind, Program};
 use crate::source::Sources;
 
-/// Function-like macros of one line, by name. Of several definitions of a name none is kept.
-pub fn bodies(program: &Program, sources: &Sources) -> MacroBodies {
-    let mut found = MacroBodies::new();
-    let mut twice = BTreeSet::new();
-    for unit in &program.units {
-        for (name, params, body) in definitions(&sources.get(unit.file).text) {
-            if let Some(params) = params
-                && found.insert(name.clone(), (params, body.clone())).is_some_and(|(_, b)| b != body)
-            {
-                twice.insert(name);
-            }
-        }
-    }
-    found.retain(|name, _| !twice.contains(name));
-    found
+/// What a `#define` says of its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Definition {
+    /// Those of a function-like macro.
+    pub params: Option<Vec<String>>,
+    pub body: String,
 }
 
-/// Object-like macros by name. Of several definitions of a name none is kept.
-pub fn objects(program: &Program, sources: &Sources) -> BTreeMap<String, String> {
-    let mut found: BTreeMap<String, String> = BTreeMap::new();
-    let mut twice = BTreeSet::new();
-    for unit in &program.units {
-        for (name, params, body) in definitions(&sources.get(unit.file).text) {
-            if params.is_none()
-                && !body.is_empty()
-                && found.insert(name.clone(), body.clone()).is_some_and(|b| b != body)
-            {
-                twice.insert(name);
-            }
-        }
+/// The definitions of a text by name.
+pub fn of_text(text: &str) -> BTreeMap<String, Vec<Definition>> {
+    let mut found: BTreeMap<String, Vec<Definition>> = BTreeMap::new();
+    for (name, params, body) in definitions(text) {
+        found.entry(name).or_default().push(Definition { params, body });
     }
-    found.retain(|name, _| !twice.contains(name));
     found
 }
 
@@ -115,10 +96,19 @@ fn definitions(text: &str) -> Vec<(String, Option<Vec<String>>, String)> {
             Some((params, body)) => (Some(params.split(',').map(|p| p.trim().to_owned()).collect()), body),
             None => (None, rest),
         };
-        let body = body.split("//").next().unwrap_or("").trim().to_owned();
+        let body = without_comments(body);
         if !name.is_empty() {
             found.push((name.to_owned(), params, body));
         }
     }
     found
+}
+
+fn without_comments(body: &str) -> String {
+    let mut text = body.split("//").next().unwrap_or("").to_owned();
+    while let Some(from) = text.find("/*") {
+        let to = text.get(from..).and_then(|t| t.find("*/")).map_or(text.len(), |i| from + i + 2);
+        text.replace_range(from..to, " ");
+    }
+    text.trim().to_owned()
 }

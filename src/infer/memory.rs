@@ -9,6 +9,17 @@ use super::value::{Event, Launched, Val, combine, divide};
 use crate::contract::{Arg, Bound, Expr, Init, Op, Plan, Role};
 use crate::ir::*;
 
+/// What stands in a buffer before its first use.
+#[derive(Default)]
+pub(super) struct Before {
+    /// Zeros, or contents, in all of it.
+    pub init: Option<Option<u8>>,
+    /// The fills behind that, which no later contents cover: steps of the plan.
+    pub fills: Vec<usize>,
+    /// Where contents were written over a part of what a fill had left.
+    pub mixed: Option<crate::source::Span>,
+}
+
 /// What is known of one buffer of the plan.
 pub(super) struct Memory {
     pub id: usize,
@@ -100,8 +111,11 @@ impl Builder<'_, '_> {
         }
         let first = uses.iter().map(|u| u.event).min().unwrap_or(0);
         let first_use = touched.first().map_or(first, |(e, _)| *e);
-        let (last_init, fills) = self.before(m.id, first_use);
-        let reads_first = touched.first().is_some_and(|(_, u)| u.reads && (u.reads_first || !u.writes));
+        let Before { init: last_init, fills, mixed } = self.before(m.id, first_use);
+        // A launch that is given it twice reads with one parameter what is there before it writes with another.
+        let at_first: Vec<&Usage> = touched.iter().filter(|(e, _)| *e == first_use).map(|(_, u)| u).collect();
+        let own = |u: &&Usage| u.reads && (u.reads_first || !u.writes);
+        let reads_first = at_first.into_iter().any(|u| own(&u));
         let writes = touched.iter().any(|(_, u)| u.writes);
         let given = self.host.buffers.get(m.id).is_some_and(|b| b.is_given || b.is_managed);
         arg.role = match (writes, reads_first) {
@@ -118,6 +132,13 @@ impl Builder<'_, '_> {
                 arg.init = Some(Init::Keep);
             }
             _ => {}
+        }
+        if let Some(span) = mixed {
+            arg.proposed.field("init");
+            let line = self.line(span);
+            arg.notes.push(format!(
+                "Line {line}: the host writes a part of what it has filled, which this plan leaves out."
+            ));
         }
         if arg.init == Some(Init::Zero) && arg.role == Role::InOut {
             arg.role = Role::Out;
@@ -141,44 +162,51 @@ impl Builder<'_, '_> {
         arg
     }
 
-    /// What stands in a buffer before an event: zeros or contents that cover all of it, and the fills behind them that no
-    /// later contents cover, as steps.
-    pub(super) fn before(&self, id: usize, event: usize) -> (Option<Option<u8>>, Vec<usize>) {
-        let mut init = None;
-        let mut fills = vec![];
+    /// What stands in a buffer before an event.
+    pub(super) fn before(&self, id: usize, event: usize) -> Before {
+        let mut found = Before::default();
         for (i, e) in self.host.events.iter().enumerate().take(event) {
             let covers = self.host.covers(e);
             match e {
                 Event::Fill { buffer, byte, .. } if *buffer == id => match (covers, byte) {
-                    (true, Some(0)) => {
-                        init = Some(Some(0));
-                        fills.clear();
-                    }
-                    (true, _) => fills = vec![i],
-                    (false, _) => fills.push(i),
+                    (true, Some(0)) => found = Before { init: Some(Some(0)), ..Before::default() },
+                    (true, _) => found = Before { init: found.init, fills: vec![i], mixed: None },
+                    (false, _) => found.fills.push(i),
                 },
-                Event::ToDevice { buffer, .. } if *buffer == id => {
-                    // Part of it over zeros is contents of a kind; fills of other parts stay.
-                    init = Some(None);
-                    if covers {
-                        fills.clear();
-                    }
-                }
-                Event::Copy { to, .. } if to.0 == id => {
-                    init = Some(None);
-                    if covers {
-                        fills.clear();
-                    }
-                }
+                Event::ToDevice { buffer, span, .. } if *buffer == id => self.contents(&mut found, e, covers, *span),
+                Event::Copy { to, span, .. } if to.0 == id => self.contents(&mut found, e, covers, *span),
                 // What another computation left there is as good as any contents.
-                Event::Launch(l) if self.writes(l, id) => {
-                    init = Some(None);
-                    fills.clear();
-                }
+                Event::Launch(l) if self.writes(l, id) => found = Before { init: Some(None), ..Before::default() },
                 _ => {}
             }
         }
-        (init, fills)
+        found
+    }
+
+    /// Contents over what stood there. Those of a part leave a fill of another part as it was; a fill that they cover is
+    /// gone; where they cover a piece of it, or zeros stay around them, no step says that.
+    fn contents(&self, found: &mut Before, event: &Event, covers: bool, span: crate::source::Span) {
+        if covers {
+            *found = Before { init: Some(None), ..Before::default() };
+            return;
+        }
+        let own = self.host.range(event);
+        let mut mixed = found.init == Some(Some(0));
+        found.fills.retain(|f| {
+            let fill = self.host.events.get(*f).and_then(|f| self.host.range(f));
+            match own.as_ref().zip(fill.as_ref()) {
+                Some((own, fill)) if own.holds(fill) => false,
+                Some((own, fill)) if own.is_apart(fill) => true,
+                _ => {
+                    mixed = true;
+                    true
+                }
+            }
+        });
+        if mixed {
+            found.mixed.get_or_insert(span);
+        }
+        found.init = Some(None);
     }
 
     fn writes(&self, l: &Launched, id: usize) -> bool {

@@ -15,17 +15,21 @@ mod extent;
 mod group;
 mod host;
 mod kernels;
+mod layouts;
+mod lookup;
 mod loops;
 mod macros;
 pub mod matching;
 mod memory;
 mod objects;
+mod places;
 mod propose;
 mod prover;
 mod steps;
 pub mod symbols;
 mod usage;
 mod value;
+mod view;
 
 use std::collections::BTreeSet;
 
@@ -37,6 +41,7 @@ use crate::source::{FileId, Sources, Span};
 use build::Builder;
 use host::Host;
 use kernels::Kernels;
+use view::View;
 
 /// What was found for one kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,9 +83,16 @@ pub fn infer(
     only: Option<&str>,
 ) -> Inferred {
     let kernels = Kernels::new(program, sources, macros);
+    // Kernels of these files, and those of headers that these files launch.
+    let units = (0..).zip(&program.units).filter(|(_, u)| files.contains(&u.file));
+    let own: Vec<(u32, BTreeSet<&str>)> =
+        units.map(|(n, u)| (n, u.launches.iter().map(|l| crate::ir::query::base_name(&l.callee)).collect())).collect();
+    let sees = |from: u32, to: u32| macros.get(from as usize).and_then(Macros::names).is_some_and(|n| n.sees(from, to));
     let wanted = |r: &FunctionRef| {
         let f = program.function(*r);
-        files.contains(&program.unit(r.unit).file) && only.is_none_or(|n| matching::same_name(n, &f.qualified))
+        let launched = || own.iter().any(|(u, names)| names.contains(f.name.as_str()) && sees(*u, r.unit));
+        (files.contains(&program.unit(r.unit).file) || launched())
+            && only.is_none_or(|n| matching::same_name(n, &f.qualified))
     };
     let mut targets: Vec<FunctionRef> = program.kernels().into_iter().filter(wanted).collect();
     // A whole name goes before the end of another.
@@ -90,12 +102,13 @@ pub fn infer(
     }
     let mut plans: Vec<Plan> = vec![];
     let mut done: BTreeSet<FunctionRef> = BTreeSet::new();
-    for root in roots(program, files) {
+    let view = View::new(program, sources, macros);
+    for root in roots(program, &view, files, &targets) {
         let open = targets.iter().any(|t| !done.contains(t));
         if !open || plans.len() >= MAX_PLANS {
             break;
         }
-        let mut host = Host::new(program, sources);
+        let mut host = Host::new(program, sources, &view);
         host.run(root);
         let main = program.function(root).name == "main";
         let builder = Builder { kernels: &kernels, host: &host };
@@ -121,31 +134,72 @@ pub fn infer(
     Inferred { contract: Contract { plans, ..Contract::default() }, kernels: reports }
 }
 
-/// Host functions from which to start: `main`, then those that launch and that nobody calls.
-fn roots(program: &Program, files: &[FileId]) -> Vec<FunctionRef> {
+/// Host functions from which to start: `main` of these files, another `main` that comes to a launch of a target, then
+/// functions that launch, those that nobody calls first.
+fn roots(program: &Program, view: &View, files: &[FileId], targets: &[FunctionRef]) -> Vec<FunctionRef> {
+    let reaching = reaching(program, targets);
+    let sees = |u: u32| {
+        let seen = view.units(u, u);
+        seen.iter().any(|v| files.contains(&program.unit(*v).file))
+    };
     let mut mains = vec![];
     let mut others = vec![];
-    let mut called: BTreeSet<&str> = BTreeSet::new();
-    for f in program.units.iter().flat_map(|u| &u.functions) {
-        for e in &f.exprs {
-            if let crate::ir::ExprKind::Call { callee, .. } = &e.kind {
-                called.insert(crate::ir::query::base_name(callee));
-            }
-        }
-    }
-    for (u, unit) in program.units.iter().enumerate() {
+    let called = called(program);
+    for (u, unit) in (0..).zip(&program.units) {
         for f in unit.functions.iter().filter(|f| f.kind == FunctionKind::Host && f.body_span.is_some()) {
-            let r = FunctionRef { unit: u as u32, function: f.id };
+            let r = FunctionRef { unit: u, function: f.id };
             let launches = unit.launches.iter().any(|l| l.caller == f.id);
-            if f.name == "main" && files.contains(&unit.file) {
-                mains.push(r);
-            } else if launches {
-                others.push((called.contains(f.name.as_str()), r));
+            let own = files.contains(&unit.file);
+            if f.name == "main" && (own || reaching.contains(&r)) {
+                mains.push((!own, !sees(u), r));
+            } else if launches && (own || reaching.contains(&r)) {
+                others.push((called.contains(f.name.as_str()), !own, r));
             }
         }
     }
+    mains.sort();
     others.sort();
-    mains.into_iter().chain(others.into_iter().map(|(_, r)| r)).collect()
+    mains.into_iter().chain(others).map(|(_, _, r)| r).collect()
+}
+
+/// Names of functions that are called.
+fn called(program: &Program) -> BTreeSet<&str> {
+    let all = program.units.iter().flat_map(|u| &u.functions).flat_map(|f| &f.exprs);
+    let names = all.filter_map(|e| match &e.kind {
+        crate::ir::ExprKind::Call { callee, .. } => Some(crate::ir::query::base_name(callee)),
+        _ => None,
+    });
+    names.collect()
+}
+
+/// Functions that launch a target, and those that call one of them, by name.
+fn reaching(program: &Program, targets: &[FunctionRef]) -> BTreeSet<FunctionRef> {
+    let mut names: BTreeSet<&str> = BTreeSet::new();
+    let kernels: BTreeSet<&str> = targets.iter().map(|t| program.function(*t).name.as_str()).collect();
+    let mut found = BTreeSet::new();
+    for _ in 0..host::MAX_DEPTH {
+        let before = found.len();
+        for (u, unit) in (0..).zip(&program.units) {
+            let launching: BTreeSet<_> = unit
+                .launches
+                .iter()
+                .filter(|l| kernels.contains(crate::ir::query::base_name(&l.callee)))
+                .map(|l| l.caller)
+                .collect();
+            for f in unit.functions.iter().filter(|f| f.kind == FunctionKind::Host) {
+                let calls = |e: &crate::ir::Expr| matches!(&e.kind, crate::ir::ExprKind::Call { callee, .. } if names.contains(crate::ir::query::base_name(callee)));
+                let r = FunctionRef { unit: u, function: f.id };
+                if !found.contains(&r) && (launching.contains(&f.id) || f.exprs.iter().any(calls)) {
+                    found.insert(r);
+                }
+            }
+        }
+        if found.len() == before {
+            break;
+        }
+        names = found.iter().map(|r| program.function(*r).name.as_str()).collect();
+    }
+    found
 }
 
 /// A single plan stands at the top; several are named after their first kernels.

@@ -1,5 +1,7 @@
 //! Classes of host code: methods, constructors, and values that stand in the text only.
 
+use std::collections::BTreeSet;
+
 use super::arith::type_named;
 use super::calls::rebuild;
 use super::host::{Frame, Host, last};
@@ -8,28 +10,6 @@ use crate::contract::Expr;
 use crate::ir::*;
 
 impl<'a> Host<'a> {
-    /// The method of this name; where no class is given, the only one of all classes.
-    pub(super) fn method_of(
-        &self,
-        unit: u32,
-        class: Option<&str>,
-        name: &str,
-        count: usize,
-    ) -> Option<(u32, &'a Function)> {
-        let units = std::iter::once(unit).chain((0..self.program.units.len() as u32).filter(move |u| *u != unit));
-        let all = units.filter_map(|u| Some((u, self.program.units.get(u as usize)?)));
-        let mut fits = all.flat_map(|(u, unit)| unit.functions.iter().map(move |f| (u, f))).filter(|(_, f)| {
-            f.name == name
-                && f.body_span.is_some()
-                && f.class.as_deref().is_some_and(|c| class.is_none_or(|d| c == d))
-                && f.params.len() >= count
-                && f.params.iter().skip(count).all(|p| f.var(*p).init.is_some())
-                && matches!(f.kind, FunctionKind::Host | FunctionKind::HostDevice)
-        });
-        let first = fits.next()?;
-        fits.next().is_none().then_some(first)
-    }
-
     /// Runs the constructor of a class on the object at `key`; whether there is one.
     pub(super) fn construct_at(&mut self, frame: &Frame<'a>, ty: &Type, e: ExprId, key: &str) -> bool {
         let (Type::Named(name), ExprKind::Construct { args, .. } | ExprKind::InitList(args)) = (ty, frame.f.kind_of(e))
@@ -100,7 +80,7 @@ impl<'a> Host<'a> {
     }
 
     fn text_inner(&mut self, frame: &Frame<'a>, text: &str, known: &[(String, Expr)]) -> Option<Val> {
-        let expanded = self.expand_text(text)?;
+        let expanded = self.expand_text(frame, text)?;
         let plain = without_casts(&expanded);
         let parsed = crate::contract::expr::parse(&plain).ok()?;
         let mut values: Vec<(String, Expr)> = known.to_vec();
@@ -119,11 +99,14 @@ impl<'a> Host<'a> {
     }
 
     /// The text with function-like macros replaced by their bodies.
-    fn expand_text(&self, text: &str) -> Option<String> {
+    fn expand_text(&self, frame: &Frame, text: &str) -> Option<String> {
+        let units = self.view.units(self.root, frame.unit);
+        let names = if text.contains('(') { self.view.function_macros(&units) } else { BTreeSet::new() };
         let mut text = text.to_owned();
         for _ in 0..8 {
-            let hit = self.macros.iter().find_map(|(name, def)| Some((call_of(&text, name)?, def)));
-            let Some(((start, open, end), (params, body))) = hit else { return Some(text) };
+            let hit = names.iter().find_map(|name| Some((call_of(&text, name)?, *name)));
+            let Some(((start, open, end), name)) = hit else { return Some(text) };
+            let (params, body) = self.view.function_macro(&units, name)?;
             let args: Vec<String> = split(text.get(open + 1..end)?).into_iter().map(|a| a.trim().to_owned()).collect();
             if args.len() != params.len() {
                 return None;

@@ -32,7 +32,7 @@ impl Builder<'_, '_> {
                     let first = first_use(*buffer);
                     let needed = match first.filter(|f| i < *f) {
                         // Zeros in all of it before the first use are the buffer's `init`.
-                        Some(f) => self.before(*buffer, f).1.contains(&i),
+                        Some(f) => self.before(*buffer, f).fills.contains(&i),
                         None => i > from && !self.overwritten(uses, *buffer, i),
                     };
                     match byte {

@@ -149,6 +149,32 @@ pub fn same_size(a: &Expr, b: &Expr) -> bool {
     })
 }
 
+/// Bytes of a buffer, from the first up to, not including, the second.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Range {
+    pub from: Expr,
+    pub to: Expr,
+}
+
+impl Range {
+    /// Whether it is sure that all of another one lies in it.
+    pub fn holds(&self, other: &Range) -> bool {
+        at_most(&self.from, &other.from) && at_most(&other.to, &self.to)
+    }
+
+    /// Whether it is sure that the two have nothing in common.
+    pub fn is_apart(&self, other: &Range) -> bool {
+        at_most(&self.to, &other.from) || at_most(&other.to, &self.from)
+    }
+}
+
+fn at_most(a: &Expr, b: &Expr) -> bool {
+    a.constant().zip(b.constant()).is_some_and(|(a, b)| a <= b) || same_size(a, b)
+}
+
+/// A condition that could not be decided, and which of its arms.
+pub type Arm = (u32, u32);
+
 /// One launch that the host code makes.
 #[derive(Clone, Debug)]
 pub struct Launched {
@@ -162,7 +188,9 @@ pub struct Launched {
     pub args: Vec<Val>,
     pub span: Span,
     /// Arms of conditions that could not be decided, around the launch.
-    pub arms: Vec<(u32, u32)>,
+    pub arms: Vec<Arm>,
+    /// Ways that had been left before: the launch is of a run that took none of them.
+    pub left: Vec<Vec<Arm>>,
     /// Why further launches of the same loop are left out.
     pub cut: Option<String>,
 }

@@ -1,30 +1,28 @@
-//! A kernel in the making: parameters, dims, shared memory, helpers and statements, and the file that they become.
+//! A kernel in the making: parameters, dims, shared memory, helpers and statements.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 use super::elem::Elem;
 use crate::campaign::choice::Choices;
-use crate::campaign::program::{Generated, Sizes};
 
 /// A size that the contract names.
 #[derive(Clone, Debug)]
-struct Dim {
-    name: &'static str,
-    divisible_by: i64,
-    min: Option<i64>,
+pub struct Dim {
+    pub name: &'static str,
+    pub divisible_by: i64,
+    pub min: Option<i64>,
 }
 
 /// A parameter, with its argument in the contract's words.
 #[derive(Clone, Debug)]
-struct Param {
-    ty: String,
-    name: String,
-    passed: String,
+pub struct Param {
+    pub ty: String,
+    pub name: String,
+    pub passed: String,
     /// What the host function passes, where that is not its own parameter of the same name.
-    literal: Option<String>,
+    pub literal: Option<String>,
     /// Lines of the contract on the buffer.
-    contract: Option<String>,
+    pub contract: Option<String>,
 }
 
 /// What a later part of the kernel may go on with.
@@ -36,6 +34,8 @@ pub struct Carried {
 
 pub struct Kernel {
     pub c: Choices,
+    /// `k`, and of a second kernel of the file `m`.
+    pub name: &'static str,
     /// Threads of a block, x and y.
     pub block: [u32; 2],
     /// The tolerance admits approximate functions.
@@ -46,22 +46,23 @@ pub struct Kernel {
     pub shares_alone: bool,
     pub carried: Option<Carried>,
     restrict: bool,
-    int: (&'static str, &'static str),
-    dims: Vec<Dim>,
-    params: Vec<Param>,
-    headers: BTreeSet<&'static str>,
-    before: Vec<String>,
+    pub(super) int: (&'static str, &'static str),
+    pub(super) dims: Vec<Dim>,
+    pub(super) params: Vec<Param>,
+    pub(super) headers: BTreeSet<&'static str>,
+    pub(super) before: Vec<String>,
     /// Declarations that all statements see.
-    top: Vec<String>,
-    body: Vec<String>,
-    assumed: Vec<String>,
-    loose: Vec<String>,
-    fixed_columns: Option<i64>,
-    numbers: usize,
+    pub(super) top: Vec<String>,
+    pub(super) body: Vec<String>,
+    pub(super) assumed: Vec<String>,
+    pub(super) loose: Vec<String>,
+    pub(super) fixed_columns: Option<i64>,
+    /// The last number that a fresh name has taken.
+    pub(super) numbers: usize,
 }
 
 impl Kernel {
-    pub fn new(mut c: Choices, block: [u32; 2]) -> Kernel {
+    pub fn new(mut c: Choices, name: &'static str, block: [u32; 2], numbers: usize) -> Kernel {
         let restrict = c.chance(1, 2);
         let int = c.weighted(&[
             (8, ("int", "i32")),
@@ -72,6 +73,7 @@ impl Kernel {
         ]);
         let mut k = Kernel {
             c,
+            name,
             block,
             approximate: false,
             barriers_follow: false,
@@ -88,7 +90,7 @@ impl Kernel {
             assumed: vec![],
             loose: vec![],
             fixed_columns: None,
-            numbers: 0,
+            numbers,
         };
         let min = k.c.chance(1, 2).then_some(1);
         k.dims.push(Dim { name: "rows", divisible_by: 1, min });
@@ -254,157 +256,4 @@ impl Kernel {
         self.loose.push(name.to_owned());
         ""
     }
-
-    /// The file with its contract, its sizes, and the record of what was chosen.
-    pub fn finish(mut self, seed: u64) -> Generated {
-        let index = self.row_number();
-        let cells = self.cells();
-        let integer = self.int;
-        for d in self.dims.clone() {
-            let fixed = self.fixed_columns.filter(|_| d.name == "cols");
-            let value = fixed.map_or(d.name.to_owned(), |n| n.to_string());
-            self.params.push(Param {
-                ty: integer.0.to_owned(),
-                name: d.name.to_owned(),
-                passed: format!("{}({value})", integer.1),
-                literal: fixed.map(|n| n.to_string()),
-                contract: None,
-            });
-        }
-        let launched = self.c.chance(2, 3);
-        if !launched && self.c.chance(3, 4) {
-            let [x, y] = self.block;
-            self.assume(format!("blockDim.x == {x}"));
-            self.assume(format!("blockDim.y == {y}"));
-            self.assume("blockDim.z == 1".into());
-        }
-        let contract = self.contract(&cells);
-        let mut text = String::new();
-        self.headers.iter().for_each(|h| text += &format!("#include <{h}>\n"));
-        self.before.iter().for_each(|b| text += &format!("{b}\n"));
-        text += &contract;
-        let list: Vec<String> = self.params.iter().map(|p| format!("{} {}", p.ty, p.name)).collect();
-        let _ = writeln!(text, "__global__ void k({}) {{", list.join(", "));
-        for line in self.top.iter().chain([&index]).chain(&self.body) {
-            text += &indented(line);
-        }
-        text += "}\n";
-        let host = launched.then_some(text.len());
-        if launched {
-            text += &self.host();
-        }
-        Generated {
-            seed,
-            record: self.c.record().to_vec(),
-            text,
-            host,
-            cells,
-            loose: self.loose,
-            approximate: self.approximate,
-        }
-    }
-
-    fn row_number(&mut self) -> String {
-        let [x, y] = self.block;
-        let unsigned = if self.c.chance(1, 6) { "unsigned int" } else { "int" };
-        let block = if self.c.chance(1, 4) { format!("{x}") } else { "blockDim.x".to_owned() };
-        if y == 1 {
-            format!("const {unsigned} r = blockIdx.x * {block} + threadIdx.x;")
-        } else {
-            format!("const {unsigned} r = (blockIdx.x * {y} + threadIdx.y) * {block} + threadIdx.x;")
-        }
-    }
-
-    /// One size that suits the rewrites, one that does not, and one more.
-    fn cells(&mut self) -> Vec<Sizes> {
-        let threads = i64::from(self.threads());
-        let columns: [&[i64]; 3] = [&[16, 32, 48], &[13, 7, 1, 18, 5], &[20, 4, 8, 33]];
-        let rows: [&[i64]; 3] = [&[threads + 3, 2 * threads], &[5, 1, 31], &[threads, threads - 1]];
-        let mut found: Vec<Sizes> = vec![];
-        for i in 0..3 {
-            let (wanted, extra) = (self.c.one_of(columns[i]), self.c.one_of(&[0i64, 1, 4, 3]));
-            let mut cell = Sizes::from([("rows".to_owned(), self.c.one_of(rows[i]))]);
-            for d in &self.dims {
-                let up = |n: i64| (n + d.divisible_by - 1) / d.divisible_by * d.divisible_by;
-                match d.name {
-                    "cols" => cell.insert("cols".into(), self.fixed_columns.unwrap_or(up(wanted))),
-                    "ld" => cell.insert("ld".into(), up(cell["cols"] + if i == 0 { extra & 4 } else { extra })),
-                    _ => None,
-                };
-            }
-            if !found.contains(&cell) {
-                found.push(cell);
-            }
-        }
-        found
-    }
-
-    fn contract(&self, cells: &[Sizes]) -> String {
-        let mut text = String::new();
-        if !self.assumed.is_empty() {
-            text += &format!("// kopt: assume {}\n", self.assumed.join(", "));
-        }
-        for d in &self.dims {
-            let samples: Vec<String> = cells.iter().map(|c| c[d.name].to_string()).collect();
-            let fixed = self.fixed_columns.filter(|_| d.name == "cols");
-            let divisible = if d.divisible_by > 1 && fixed.is_none() {
-                format!(", divisible_by = {}", d.divisible_by)
-            } else {
-                String::new()
-            };
-            let min = d.min.filter(|_| fixed.is_none()).map(|m| format!(", min = {m}")).unwrap_or_default();
-            text += &format!("// kopt: dims.{} = {{ samples = [{}]{divisible}{min} }}\n", d.name, samples.join(", "));
-        }
-        self.params.iter().filter_map(|p| p.contract.as_ref()).for_each(|c| text += &format!("{c}\n"));
-        if self.approximate {
-            text += "// kopt: permissions = { approximate = true }\n";
-        }
-        let args: Vec<String> = self.params.iter().map(|p| format!("\"{}\"", p.passed)).collect();
-        let [x, y] = self.block;
-        text + &format!(
-            "// kopt: launch = {{ grid = \"ceil_div(rows, {})\", block = [{x}, {y}], args = [{}] }}\n",
-            self.threads(),
-            args.join(", ")
-        )
-    }
-
-    /// A function of the host that launches the kernel; it has the kernel's parameters.
-    fn host(&mut self) -> String {
-        let list: Vec<String> = self.params.iter().map(|p| format!("{} {}", p.ty, p.name)).collect();
-        let given: Vec<&str> = self.params.iter().map(|p| p.literal.as_deref().unwrap_or(&p.name)).collect();
-        let threads = self.threads();
-        let [x, y] = self.block;
-        let block = if y == 1 { format!("{x}") } else { format!("dim3({x}, {y})") };
-        let named = self.c.chance(1, 2);
-        let (first, grid, block) = if named {
-            let ty = if y == 1 { "const int" } else { "const dim3" };
-            let block = if y == 1 { block } else { format!("({x}, {y})") };
-            let gives = if y == 1 { format!("block = {block}") } else { format!("block{block}") };
-            (
-                format!("  {ty} {gives};\n  const int grid = (rows + {}) / {threads};\n", threads - 1),
-                "grid".to_owned(),
-                "block".to_owned(),
-            )
-        } else {
-            (String::new(), format!("(rows + {}) / {threads}", threads - 1), block)
-        };
-        let given = given.join(", ");
-        // No size that is run is as large.
-        let other = if self.c.chance(1, 8) && y == 1 {
-            let width = self.c.one_of(&[2 * x, 256, 64]);
-            format!(
-                "  if (rows > 100000) {{\n    k<<<(rows + {}) / {threads}, {width}>>>({given});\n    return;\n  }}\n",
-                threads - 1
-            )
-        } else {
-            String::new()
-        };
-        format!("\nvoid run_k({}) {{\n{first}{other}  k<<<{grid}, {block}>>>({given});\n}}\n", list.join(", "))
-    }
-}
-
-fn indented(line: &str) -> String {
-    line.lines()
-        .map(|l| if l.is_empty() || l.starts_with('#') { format!("{l}\n") } else { format!("  {l}\n") })
-        .collect()
 }

@@ -3,6 +3,7 @@
 
 mod calls;
 mod elem;
+mod file;
 mod kernel;
 mod rows;
 mod tiles;
@@ -31,7 +32,22 @@ enum Part {
     Calls,
 }
 
-fn make(mut c: Choices, seed: u64) -> Generated {
+fn make(c: Choices, seed: u64) -> Generated {
+    let (first, mut c) = one(c, "k", 0);
+    let mut parts = vec![first];
+    // What the one kernel is does not depend on the other; what the engine reads of it might.
+    if c.chance(1, 4) {
+        let numbers = parts[0].numbers;
+        let (second, rest) = one(c, "m", numbers);
+        c = rest;
+        let at = usize::from(!c.chance(1, 2));
+        parts.insert(at, second);
+    }
+    file::assemble(&c, parts, seed)
+}
+
+/// One kernel; its fresh names are numbered from `numbers` on.
+fn one(mut c: Choices, name: &'static str, numbers: usize) -> (file::Part, Choices) {
     let first = c.weighted(&[(6, Part::Walk), (4, Part::Tree), (4, Part::Tile), (2, Part::Calls)]);
     let more = c.weighted(&[(3, 0), (3, 1), (1, 2)]);
     let mut parts = vec![first];
@@ -46,7 +62,7 @@ fn make(mut c: Choices, seed: u64) -> Generated {
         [c.weighted(&[(6, 64), (3, 32), (2, 128), (1, 33), (1, 96)]), 1]
     };
     let approximate = c.chance(1, 3);
-    let mut k = Kernel::new(c, block);
+    let mut k = Kernel::new(c, name, block, numbers);
     k.approximate = approximate || parts.contains(&Part::Calls) && k.c.chance(3, 4);
     k.shares_alone = parts.iter().filter(|p| matches!(p, Part::Tree | Part::Tile)).count() < 2;
     for (i, part) in parts.iter().enumerate() {
@@ -58,5 +74,5 @@ fn make(mut c: Choices, seed: u64) -> Generated {
             Part::Calls => calls::elementwise(&mut k),
         }
     }
-    k.finish(seed)
+    k.finish()
 }

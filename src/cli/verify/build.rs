@@ -251,15 +251,13 @@ impl Built {
     }
 }
 
-/// Where in the file the kernel stands that the plan means, where others share its name.
+/// Where in the file the kernel stands that the plan means.
 fn place(program: &Program, file: FileId, plan: &Plan, key: &KernelKey) -> Option<usize> {
     let all = program.kernels();
-    let name = simple(&key.name);
-    let rivals = all.iter().filter(|r| program.function(**r).name == name).count();
     let arguments = plan.launches().find(|l| KernelKey::of_launch(l) == *key).map(|l| l.args.len());
     let found = kopt::infer::matching::kernel(program, &all, &key.name, arguments, "--kernel").ok()?;
     let span = program.function(found).name_span;
-    (rivals > 1 && span.file == file).then_some(span.start as usize)
+    (span.file == file).then_some(span.start as usize)
 }
 
 /// The kernel with its template arguments, as C++ writes it.

@@ -64,7 +64,8 @@ pub fn open(path: &Path, running: &Running, global: &Global) -> Result<Opened, F
         (loaded, file)
     } else {
         let loaded = load::load(&[path.to_owned()], &include, &define)?;
-        let Some(file) = loaded.requested.first().copied().filter(|_| !adopt::kernels(&loaded).is_empty()) else {
+        let has_kernel = !loaded.program.kernels().is_empty();
+        let Some(file) = loaded.requested.first().copied().filter(|_| has_kernel) else {
             return Err(no_kernel(path, &loaded));
         };
         (loaded, file)

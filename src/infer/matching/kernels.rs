@@ -56,9 +56,11 @@ pub fn kernel(
             names.sort();
             names.dedup();
             if let [one] = names.as_slice() {
-                // The same kernel under several `#if`, or overloads.
+                // The same kernel under several `#if` of one file, or overloads, or kernels of two programs.
                 let signature = |r: &FunctionRef| Signature::of(program.function(*r));
-                if let Some(first) = several.first().filter(|f| several.iter().all(|r| signature(r) == signature(f))) {
+                if let Some(first) =
+                    several.first().filter(|f| several.iter().all(|r| r.unit == f.unit && signature(r) == signature(f)))
+                {
                     return Ok(*first);
                 }
                 let message = format!("{} kernels are called `{one}`", several.len());

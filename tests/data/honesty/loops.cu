@@ -80,3 +80,14 @@ __global__ void ragged(const int* start, int* y, int n) {
     }
     y[i] = sum + last;
 }
+
+// kopt: dims.n = { samples = [70], min = 1, max = 200 }
+// kopt: args.x = { role = "in", dtype = "f32", shape = "n" }
+// kopt: args.y = { role = "out", dtype = "f32", shape = "n" }
+// kopt: launch = { grid = "ceil_div(n, 32)", block = 32, args = ["y", "x", "i32(n)"] }
+__global__ void repeated(float* __restrict__ y, const float* __restrict__ x, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    // The same place in every iteration: the last of the stores is what stays.
+    for (int k = 0; k < 9; ++k)
+        if (i < n) y[i] = x[i];
+}
