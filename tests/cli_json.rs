@@ -30,6 +30,7 @@ fn check(value: &Value, schema_part: &Value, file: &str, at: &str, faults: &mut 
                 let one = |t: &Value| match t.as_str() {
                     Some("string") => value.is_string(),
                     Some("integer") => value.is_i64() || value.is_u64(),
+                    Some("number") => value.is_number(),
                     Some("boolean") => value.is_boolean(),
                     Some("null") => value.is_null(),
                     Some("array") => value.is_array(),

@@ -4,10 +4,10 @@ mod adopt;
 mod build;
 mod compilers;
 mod contract;
-mod device;
+pub mod device;
 mod gather;
 mod reference;
-mod timing;
+pub mod timing;
 
 use std::path::{Path, PathBuf};
 

@@ -17,12 +17,15 @@ td:first-child,th:first-child{text-align:left}pre{background:#f7f7f7;padding:.8e
 .verdict{padding:.6em 1em;border-left:6px solid #888;background:#f4f4f4;font-weight:600}\
 .equal-bits{border-color:#2a7}.within-tolerance{border-color:#27a}.failed{border-color:#c33}.inconclusive{border-color:#c80}\
 .add{background:#dfd}.del{background:#fdd}svg{width:100%;max-width:640px}svg text{font-size:9px;text-anchor:middle;fill:#444}\
-rect.bar{fill:#c80}rect.equal{fill:#2a7}line.bound{stroke:#c33;stroke-dasharray:4 3}svg text.bound{fill:#c33}";
+rect.bar{fill:#c80}rect.equal,rect.candidate{fill:#2a7}rect.original{fill:#27a}\
+@media print{body{margin:0;max-width:none}h2{break-after:avoid}}line.bound{stroke:#c33;stroke-dasharray:4 3}svg text.bound{fill:#c33}";
 
 /// The page. `problems` are the diagnostics as text, already rendered.
 pub fn html(r: &Report, problems: &[String]) -> String {
-    let mut out =
-        String::from("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>kopt verify</title>");
+    let mut out = String::from(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>kopt verify</title>",
+    );
     let _ = write!(out, "<style>{STYLE}</style></head><body>\n<h1>kopt verify</h1>\n");
     let word = r.outcome.verdict.word();
     let _ = writeln!(out, "<p class=\"verdict {word}\">{}</p>", escape(&sentences(r)));
@@ -39,6 +42,9 @@ pub fn html(r: &Report, problems: &[String]) -> String {
         list(&mut out, "Remarks of the run on the GPU", &d.remarks);
     }
     errors(&mut out, r);
+    if let Some(Ok(t)) = r.timing {
+        out.push_str(&super::timing::html(t));
+    }
     counters(&mut out, r);
     for (kernel, table) in &r.resources {
         let _ = writeln!(out, "<h2>Compiled: {}</h2>\n<pre>{}</pre>", escape(kernel), escape(&table.text()));

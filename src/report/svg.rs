@@ -1,4 +1,4 @@
-//! The histogram of errors as an SVG picture.
+//! Pictures of a report as SVG: the histogram of errors, and how times are distributed.
 
 use std::fmt::Write as _;
 
@@ -39,6 +39,49 @@ pub fn histogram(o: &OutputResult) -> String {
         let x = ((relative.log10() + 11.0).clamp(1.0, (BINS - 1) as f64)) * step as f64;
         let _ = write!(out, "<line class=\"bound\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"10\" y2=\"{}\"/>", HEIGHT - 30);
         let _ = write!(out, "<text class=\"bound\" x=\"{x:.1}\" y=\"10\">allowed rms {relative:.1e}</text>");
+    }
+    out.push_str("</svg>");
+    out
+}
+
+/// How times are distributed: bars of the original above the axis, of the candidate below it, on one scale that holds all but
+/// the slowest hundredth. `times` are nanoseconds.
+pub fn distributions(original: &[f64], candidate: &[f64]) -> String {
+    const BARS: usize = 80;
+    let mut all: Vec<f64> = original.iter().chain(candidate).copied().filter(|t| t.is_finite()).collect();
+    all.sort_by(f64::total_cmp);
+    let (Some(least), Some(most)) = (all.first().copied(), all.get(all.len().saturating_sub(1) * 99 / 100).copied())
+    else {
+        return String::new();
+    };
+    let width = ((most - least) / BARS as f64).max(f64::MIN_POSITIVE);
+    let counts = |times: &[f64]| {
+        let mut bins = [0u32; BARS];
+        for t in times {
+            let bin = ((t - least) / width) as usize;
+            if let Some(n) = bins.get_mut(bin.min(BARS - 1)) {
+                *n += 1;
+            }
+        }
+        bins
+    };
+    let both = [counts(original), counts(candidate)];
+    let highest = f64::from(both.iter().flatten().copied().max().unwrap_or(1).max(1));
+    let middle = HEIGHT as f64 / 2.0;
+    let mut out = format!("<svg viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"times of both\">", HEIGHT + 16);
+    let step = WIDTH as f64 / BARS as f64;
+    for (bins, class) in both.iter().zip(["original", "candidate"]) {
+        for (i, n) in bins.iter().enumerate().filter(|(_, n)| **n > 0) {
+            let h = f64::from(*n) / highest * (middle - 14.0);
+            let y = if class == "original" { middle - h } else { middle };
+            let (x, w) = (i as f64 * step, step - 1.0);
+            let _ =
+                write!(out, "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.1}\" height=\"{h:.1}\"/>");
+        }
+    }
+    let _ = write!(out, "<text x=\"40\" y=\"10\">original</text><text x=\"40\" y=\"{}\">candidate</text>", HEIGHT - 4);
+    for (x, t) in [(40, least), (WIDTH / 2, (least + most) / 2.0), (WIDTH - 40, most)] {
+        let _ = write!(out, "<text x=\"{x}\" y=\"{}\">{:.2} us</text>", HEIGHT + 12, t / 1e3);
     }
     out.push_str("</svg>");
     out

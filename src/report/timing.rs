@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
+use super::svg::{distributions, escape};
 use super::text::cell;
-use crate::gate::timing::stats::{Compared, Quartiles, Speed};
+use crate::gate::timing::stats::{CANDIDATE, Compared, ORIGINAL, Quartiles, Speed};
 use crate::gate::timing::{TimingOutcome, arm, word};
 use crate::gpu::timing::Timer;
 
@@ -98,6 +99,24 @@ fn table(rows: impl Iterator<Item = [String; 9]>) -> Vec<String> {
         cells.join("  ").trim_end().to_owned()
     };
     rows.iter().map(line).collect()
+}
+
+/// The same as a part of a page, with the distributions of the samples.
+pub fn html(t: &TimingOutcome) -> String {
+    let mut out = format!("<h2>Times</h2>\n<pre>{}</pre>\n", escape(&text(t)));
+    for s in &t.states {
+        let of = |index: u32| -> Vec<f64> {
+            let own = t.samples.iter().filter(|x| x.cache == s.method.cache && x.arm == index);
+            own.map(|x| x.nanoseconds).collect()
+        };
+        let _ = writeln!(
+            out,
+            "<p>Samples with a {} cache</p>\n{}",
+            word(s.method.cache),
+            distributions(&of(ORIGINAL), &of(CANDIDATE))
+        );
+    }
+    out
 }
 
 /// The same for programs, with all raw samples.

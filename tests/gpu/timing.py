@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Times kernels of tests/data/gpu/timing on the GPU of this machine, for docs/measurements.md.
 
-usage: timing.py KOPT OUT [aa|curve|ncu ...]   (from the root of the repository; needs NVRTC and a GPU)
+usage: timing.py KOPT OUT [aa|curve|ncu|record ...]   (from the root of the repository; needs NVRTC and a GPU)
 
 OUT/NAME.json are whole reports with raw samples, of long runs; `cargo bench --bench timing -- OUT/*.json` cuts them into
 disjoint comparisons of three rounds and counts verdicts.
   aa     a kernel with itself, from 5 us to 10 ms
   curve  a kernel with one that does so many thousandths more
   ncu    the durations that ncu reports for the same launches
+  record short runs whose reports stand in tests/data/gpu/timing
 """
 import csv, io, json, subprocess, sys
 from pathlib import Path
@@ -21,9 +22,9 @@ ADDS = [(1 << 20, 30), (1 << 22, 30), (1 << 24, 30), (1 << 26, 30), (1 << 28, 15
 SPINS = [(1500, 60), (3000, 60), (15000, 60), (60000, 30), (300000, 30), (3000000, 9)]
 
 
-def verify(name, original, candidate, dims, rounds):
+def verify(name, original, candidate, dims, rounds, samples=50):
     command = [KOPT, "--format", "json", "verify", str(original), str(candidate), "--on", "gpu", "--time",
-               "--rounds", str(rounds)]
+               "--rounds", str(rounds), "--samples", str(samples)]
     for dim in dims:
         command += ["--dim", dim]
     done = subprocess.run(command, capture_output=True, text=True, timeout=500)
@@ -72,8 +73,14 @@ if "aa" in PARTS:
         verify(f"aa_spin_{k}", DATA / "spin.cu", DATA / "spin.cu", [f"k={k}"], rounds)
 if "curve" in PARTS:
     for thousandths in (5, 10, 15, 20, 30, 50):
-        for k, rounds in SPINS[:-1]:
+        for k, _ in SPINS[:-1]:
+            # Of the 3 % that must be called, twenty comparisons for each size and state of the cache.
+            rounds = 60 if thousandths == 30 else 9
             verify(f"curve_{thousandths}_{k}", DATA / "spin.cu", slower(thousandths), [f"k={k}"], rounds)
+if "record" in PARTS:
+    plain, longer = DATA / "spin.cu", slower(100)
+    for name, original, candidate in [("same", plain, plain), ("slower", plain, longer), ("faster", longer, plain)]:
+        verify(name, original, candidate, ["k=60000"], 3, 12)
 if "ncu" in PARTS:
     for kernel in ("add", "copy"):
         for n in (1 << 22, 1 << 24, 1 << 25, 1 << 26, 1 << 27, 1 << 28):

@@ -6,7 +6,7 @@ use kopt::diag::Diagnostic;
 use kopt::gate::on_device::{DeviceOutcome, OnDevice};
 use kopt::gate::timing::stats::Speed;
 use kopt::gate::timing::{TimingOutcome, time_pair};
-use kopt::gate::{Outcome, Settings, Verdict};
+use kopt::gate::{Fault, Outcome, Settings, Verdict};
 use kopt::gpu::timing::Policy;
 use kopt::report;
 use kopt::source::Sources;
@@ -65,6 +65,25 @@ impl Timing {
             t.remarks.extend(peaks.err().map(|why| format!("peaks were not measured: {why}")));
             t
         }))
+    }
+
+    /// Both versions once at one size, however large, and no times.
+    pub fn at_size(
+        place: &Device,
+        (before, after): (&Built, &Built),
+        (name, size): (&str, i64),
+        settings: &Settings,
+    ) -> Result<Result<Vec<Fault>, String>, Failure> {
+        let once = Timing { time: true, dims: vec![(name.to_owned(), size)], rounds: 0, samples: 0 };
+        let cell = once.cell(&before.side.plan, settings.seed)?;
+        let (execute, stopwatch) = (place.executor()?, place.stopwatch()?);
+        let ordinal = i32::from(place.device);
+        let original = OnDevice { side: &before.side, images: &before.images, ordinal, run: &*execute };
+        let candidate = OnDevice { side: &after.side, images: &after.images, ordinal, run: &*execute };
+        let policy = Policy { rounds: 0, sets: 1, ..Policy::default() };
+        let emulated = super::device::not_asked();
+        let found = time_pair((&original, &candidate), &cell, &emulated, (settings, policy), None, &*stopwatch);
+        Ok(found.map(|f| f.faults))
     }
 
     /// The largest samples that go together, with the sizes that were asked for.

@@ -159,10 +159,35 @@ pub const CASES: &[Case] = &[
     passed!("compacts_in_one_warp", "compact", "equal-bits", "in order, whatever the order of blocks is"),
 ];
 
-/// What only a device shows; this tier does not see it, and says so.
+macro_rules! on_device {
+    ($name:literal, $expected:expr, $what:literal) => {
+        Case {
+            name: $name,
+            original: include_str!("device/invert.cu"),
+            candidate: include_str!(concat!("device/", $name, ".cu")),
+            expected: $expected,
+            what: $what,
+        }
+    };
+}
+
+/// Candidates that only a device tells apart, with a size at which they run beside the usual ones.
+pub const ON_DEVICE: &[(Case, Option<(&str, i64)>)] = &[
+    (
+        on_device!("index_of_32_bits", Expected::Refused(&[650]), "an index that overflows beyond 2^32 elements"),
+        Some(("n", (1 << 32) + 4096)),
+    ),
+    (
+        on_device!("index_of_64_bits", Expected::Passed("equal-bits"), "more than 2^32 elements"),
+        Some(("n", (1 << 32) + 4096)),
+    ),
+    (on_device!("wrong_by_the_clock", Expected::Refused(&[650]), "wrong where the clock says so"), None),
+];
+
+/// What only a device shows; the interpreter does not see it, and says so.
 pub const DEVICE_ONLY: &[&str] = &[
-    "an index that overflows beyond 2^31 elements: more memory than the interpreter is given",
-    "a candidate that is wrong only under timing: clocks, resident blocks that wait for each other, other orders of atomics",
+    "an index that overflows beyond 2^31 elements: more memory than the interpreter is given (--on gpu)",
+    "a candidate that is wrong only under timing: clocks (--on gpu), resident blocks that wait for each other, other orders of atomics",
     "an error of the driver after the launch, such as too many resources of another process",
     "differences between PTX and machine code: faults of the assembler, approximate functions on other architectures",
 ];
