@@ -9,7 +9,8 @@ use crate::ptx::decode::program::{LineId, Program};
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Site {
     pub executions: u64,
-    pub lanes: u64,
+    /// Lanes that took no part, summed: most often none, which then need not be counted.
+    pub absent: u64,
     pub requests: u64,
     pub sectors: u64,
     pub wavefronts: u64,
@@ -19,7 +20,7 @@ pub(crate) struct Site {
 impl Site {
     pub fn add(&mut self, other: &Site) {
         self.executions += other.executions;
-        self.lanes += other.lanes;
+        self.absent += other.absent;
         self.requests += other.requests;
         self.sectors += other.sectors;
         self.wavefronts += other.wavefronts;
@@ -67,8 +68,9 @@ impl Counts {
     fn add(&mut self, site: &Site, class: u8, flops: u16) {
         self.instructions += site.executions;
         self.classes[usize::from(class)] += site.executions;
-        self.lanes += site.lanes;
-        self.flops += site.lanes * u64::from(flops);
+        let lanes = 32 * site.executions - site.absent;
+        self.lanes += lanes;
+        self.flops += lanes * u64::from(flops);
         if site.wavefronts > 0 {
             self.shared_requests += site.requests;
             self.shared_wavefronts += site.wavefronts;

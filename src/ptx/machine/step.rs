@@ -129,30 +129,33 @@ macro_rules! setp {
     }};
 }
 
-/// Runs a group until it stops. `limit`: the place where another group waits.
+/// Runs a group until it stops, for at most `turn` instructions; gives what is left of them. `limit`: the place where
+/// another group waits.
 #[inline(always)]
 pub(crate) fn run_group<C: Config>(
     ctx: &mut Context,
     w: &mut Warp,
     g: &mut Group,
     mut limit: u32,
-    turn: &mut u32,
-) -> Stop {
+    mut turn: u32,
+) -> (Stop, u32) {
     let code: &[Inst] = &ctx.program.code;
     let mut pc = g.pc;
     loop {
-        let Some(&i) = code.get(pc as usize) else { return Stop::Halt };
-        if *turn == 0 {
+        let Some(&i) = code.get(pc as usize) else { return (Stop::Halt, turn) };
+        if turn == 0 {
             g.pc = pc;
-            return Stop::Turn;
+            return (Stop::Turn, turn);
         }
-        *turn -= 1;
+        turn -= 1;
         let m = g.mask & predicate(&w.p, i.guard);
         if C::COUNT
             && let Some(site) = ctx.sites.get_mut(pc as usize)
         {
             site.executions += 1;
-            site.lanes += u64::from(m.count_ones());
+            if m != u32::MAX {
+                site.absent += u64::from(m.count_zeros());
+            }
         }
         if C::CHECK && w.undefined.is_some() {
             super::undefined::step(ctx, w, &i, pc, g.mask, m);
@@ -161,7 +164,7 @@ pub(crate) fn run_group<C: Config>(
             pc += 1;
             if pc >= limit {
                 g.pc = pc;
-                return Stop::Rejoin;
+                return (Stop::Rejoin, turn);
             }
             continue;
         }
@@ -169,7 +172,7 @@ pub(crate) fn run_group<C: Config>(
             pc += 1;
             if pc >= limit {
                 g.pc = pc;
-                return Stop::Rejoin;
+                return (Stop::Rejoin, turn);
             }
             continue;
         }
@@ -355,7 +358,7 @@ pub(crate) fn run_group<C: Config>(
                 }
                 if pc >= limit {
                     g.pc = pc;
-                    return Stop::Rejoin;
+                    return (Stop::Rejoin, turn);
                 }
                 continue;
             }
@@ -367,7 +370,7 @@ pub(crate) fn run_group<C: Config>(
                     super::exec::barrier::exits(ctx, w, g, m);
                 }
                 if g.mask == 0 {
-                    return Stop::Exited;
+                    return (Stop::Exited, turn);
                 }
             }
             _ => {
@@ -378,18 +381,18 @@ pub(crate) fn run_group<C: Config>(
                     Next::Jump => {
                         pc = g.pc;
                         if limit != u32::MAX || !w.groups.is_empty() {
-                            return Stop::Rejoin;
+                            return (Stop::Rejoin, turn);
                         }
                         continue;
                     }
-                    Next::Stop(stop) => return stop,
+                    Next::Stop(stop) => return (stop, turn),
                 }
             }
         }
         pc += 1;
         if pc >= limit {
             g.pc = pc;
-            return Stop::Rejoin;
+            return (Stop::Rejoin, turn);
         }
     }
 }
