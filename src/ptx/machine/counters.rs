@@ -8,8 +8,11 @@ use crate::ptx::decode::program::{LineId, Program};
 /// Raw counts of one instruction.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Site {
+    /// While blocks run: runs that begin here less runs that end before it; see `settle`.
     pub executions: u64,
-    /// Lanes that took no part, summed: most often none, which then need not be counted.
+    /// The same, times the lanes that took no part in a run.
+    pub absent_runs: u64,
+    /// Lanes that took part in the run but not in this instruction.
     pub absent: u64,
     pub requests: u64,
     pub sectors: u64,
@@ -19,12 +22,25 @@ pub(crate) struct Site {
 
 impl Site {
     pub fn add(&mut self, other: &Site) {
-        self.executions += other.executions;
+        self.executions = self.executions.wrapping_add(other.executions);
+        self.absent_runs = self.absent_runs.wrapping_add(other.absent_runs);
         self.absent += other.absent;
         self.requests += other.requests;
         self.sectors += other.sectors;
         self.wavefronts += other.wavefronts;
         self.bytes += other.bytes;
+    }
+}
+
+/// From runs to instructions: each is executed by the runs that began before it and have not ended.
+pub(crate) fn settle(sites: &mut [Site]) {
+    let (mut running, mut absent) = (0u64, 0u64);
+    for site in sites {
+        running = running.wrapping_add(site.executions);
+        absent = absent.wrapping_add(site.absent_runs);
+        site.executions = running;
+        site.absent = site.absent.wrapping_add(absent);
+        site.absent_runs = 0;
     }
 }
 

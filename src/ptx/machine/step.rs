@@ -141,21 +141,25 @@ pub(crate) fn run_group<C: Config>(
 ) -> (Stop, u32) {
     let code: &[Inst] = &ctx.program.code;
     let mut pc = g.pc;
+    // Where the instructions begin that are not counted yet.
+    let mut from = pc;
     loop {
-        let Some(&i) = code.get(pc as usize) else { return (Stop::Halt, turn) };
+        let Some(&i) = code.get(pc as usize) else {
+            count_run::<C>(ctx, from, pc, g.mask);
+            return (Stop::Halt, turn);
+        };
         if turn == 0 {
+            count_run::<C>(ctx, from, pc, g.mask);
             g.pc = pc;
             return (Stop::Turn, turn);
         }
         turn -= 1;
         let m = g.mask & predicate(&w.p, i.guard);
         if C::COUNT
+            && m != g.mask
             && let Some(site) = ctx.sites.get_mut(pc as usize)
         {
-            site.executions += 1;
-            if m != u32::MAX {
-                site.absent += u64::from(m.count_zeros());
-            }
+            site.absent += u64::from((g.mask & !m).count_ones());
         }
         if C::CHECK && w.undefined.is_some() {
             super::undefined::step(ctx, w, &i, pc, g.mask, m);
@@ -163,6 +167,7 @@ pub(crate) fn run_group<C: Config>(
         if m == 0 {
             pc += 1;
             if pc >= limit {
+                count_run::<C>(ctx, from, pc, g.mask);
                 g.pc = pc;
                 return (Stop::Rejoin, turn);
             }
@@ -335,6 +340,7 @@ pub(crate) fn run_group<C: Config>(
             }
             Op::LdParam => super::exec::local::load_param(ctx, w, &i, m),
             Op::Bra => {
+                count_run::<C>(ctx, from, pc + 1, g.mask);
                 let target = i.off as u32;
                 if m == g.mask {
                     pc = target;
@@ -356,6 +362,7 @@ pub(crate) fn run_group<C: Config>(
                         limit = limit.min(high);
                     }
                 }
+                from = pc;
                 if pc >= limit {
                     g.pc = pc;
                     return (Stop::Rejoin, turn);
@@ -363,6 +370,8 @@ pub(crate) fn run_group<C: Config>(
                 continue;
             }
             Op::Exit => {
+                count_run::<C>(ctx, from, pc + 1, g.mask);
+                from = pc + 1;
                 w.exited |= m;
                 g.mask &= !m;
                 put(&mut w.exit_store, &[g.last_store; 32], m);
@@ -375,11 +384,17 @@ pub(crate) fn run_group<C: Config>(
             }
             _ => {
                 g.pc = pc;
-                let stop = super::exec::run::<C>(ctx, w, g, &i, pc, m);
-                match stop {
+                let mask = g.mask;
+                let next = super::exec::run::<C>(ctx, w, g, &i, pc, m);
+                if next != Next::Go || g.mask != mask {
+                    count_run::<C>(ctx, from, pc + 1, mask);
+                    from = pc + 1;
+                }
+                match next {
                     Next::Go => {}
                     Next::Jump => {
                         pc = g.pc;
+                        from = pc;
                         if limit != u32::MAX || !w.groups.is_empty() {
                             return (Stop::Rejoin, turn);
                         }
@@ -391,8 +406,24 @@ pub(crate) fn run_group<C: Config>(
         }
         pc += 1;
         if pc >= limit {
+            count_run::<C>(ctx, from, pc, g.mask);
             g.pc = pc;
             return (Stop::Rejoin, turn);
+        }
+    }
+}
+
+/// Counts instructions that the lanes of a mask ran one after another: from one place up to another.
+#[inline(always)]
+fn count_run<C: Config>(ctx: &mut Context, from: u32, to: u32, mask: u32) {
+    if !C::COUNT || from >= to {
+        return;
+    }
+    let absent = u64::from(mask.count_zeros());
+    for (at, run) in [(from, 1), (to, u64::MAX)] {
+        if let Some(site) = ctx.sites.get_mut(at as usize) {
+            site.executions = site.executions.wrapping_add(run);
+            site.absent_runs = site.absent_runs.wrapping_add(absent.wrapping_mul(run));
         }
     }
 }
