@@ -38,6 +38,10 @@
 //! Between parts of a block, named barriers and mbarriers count as if all threads had passed them: that can hide a race,
 //! it never invents one.
 //!
+//! What a load takes along beside the bytes that the program uses is not checked: a compiler that makes one wide access of
+//! several says so by `.pragma "used_bytes_mask n"`, which is believed as far as no register of the rest is named again.
+//! A wide load without the pragma is what the source says, and all of it is checked, used or not.
+//!
 //! What is a race is decided by the PTX memory model: barriers, and patterns of release and acquire (fences with strong
 //! accesses) put one access before another; two strong accesses are no race. Volatile accesses count as relaxed ones, but
 //! lanes of one warp that exchange values by them are reported: nothing keeps lanes in step. A plain read that only

@@ -23,6 +23,7 @@ mod constants;
 mod kernels;
 mod macros;
 mod rules;
+mod steps;
 mod structure;
 mod table;
 
@@ -32,6 +33,7 @@ use std::sync::Arc;
 
 pub use constants::{evaluate, integer};
 pub use macros::{Define, Macro, MacroTable};
+pub(super) use steps::step;
 pub use table::MacroKind;
 
 use super::FileId;
@@ -243,32 +245,6 @@ impl Tok {
         step(1);
         self.kind == TokenKind::Word
     }
-}
-
-/// What tests count instead of time: bytes scanned or blanked, and looks at tokens.
-#[cfg(test)]
-pub(super) mod steps {
-    use std::cell::Cell;
-
-    thread_local! {
-        static STEPS: Cell<u64> = const { Cell::new(0) };
-    }
-
-    pub fn count(steps: usize) {
-        STEPS.set(STEPS.get() + steps as u64);
-    }
-
-    /// The steps of this thread since the last call.
-    pub fn take() -> u64 {
-        STEPS.replace(0)
-    }
-}
-
-/// Counts steps in tests; nothing else.
-#[inline(always)]
-pub(super) fn step(_count: usize) {
-    #[cfg(test)]
-    steps::count(_count);
 }
 
 /// Limits that no code written by people or generators comes near; beyond them a file is counted, not masked.

@@ -145,6 +145,7 @@ impl<'t> Scanner<'t> {
 
     fn skip_blank(&mut self) {
         while let Some(&b) = self.bytes.get(self.at) {
+            super::mask::step(1);
             if class(b) == BLANK {
                 self.line_start |= b == b'\n';
                 self.at += 1;
@@ -342,6 +343,7 @@ impl Iterator for Scanner<'_> {
                 }
             },
         };
+        super::mask::step(self.at - start);
         self.at = self.at.min(self.bytes.len());
         Some(Token { kind, start: start as u32, end: self.at as u32 })
     }

@@ -95,7 +95,8 @@ fn a_grid_that_meets_must_fit() {
     let program = decode("mov.u32 %r1, %envreg1; mov.u32 %r2, %envreg2; mov.b64 %d1, {%r2, %r1}; ld.b32 %r3, [%d1];");
     let program = program.unwrap();
     assert!(program.is_cooperative());
-    let launch = |blocks: u32| Launch { grid: [blocks, 1, 1], block: [64, 1, 1], dynamic_shared: 0, params: vec![0; 8] };
+    let launch =
+        |blocks: u32| Launch { grid: [blocks, 1, 1], block: [64, 1, 1], dynamic_shared: 0, params: vec![0; 8] };
     let outcome = run(&program, &launch(100), &mut Memory::new(), &CHECKED).unwrap();
     assert_eq!(outcome.findings, []);
     assert!(matches!(outcome.schedule, kopt::ptx::Schedule::Ordered { because } if because.contains("cooperative")));

@@ -8,8 +8,12 @@ use crate::ptx::decode::program::{LineId, Program};
 /// Raw counts of one instruction.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Site {
+    /// While blocks run: runs that begin here less runs that end before it; see `settle`.
     pub executions: u64,
-    pub lanes: u64,
+    /// The same, times the lanes that took no part in a run.
+    pub absent_runs: u64,
+    /// Lanes that took part in the run but not in this instruction.
+    pub absent: u64,
     pub requests: u64,
     pub sectors: u64,
     pub wavefronts: u64,
@@ -18,12 +22,25 @@ pub(crate) struct Site {
 
 impl Site {
     pub fn add(&mut self, other: &Site) {
-        self.executions += other.executions;
-        self.lanes += other.lanes;
+        self.executions = self.executions.wrapping_add(other.executions);
+        self.absent_runs = self.absent_runs.wrapping_add(other.absent_runs);
+        self.absent += other.absent;
         self.requests += other.requests;
         self.sectors += other.sectors;
         self.wavefronts += other.wavefronts;
         self.bytes += other.bytes;
+    }
+}
+
+/// From runs to instructions: each is executed by the runs that began before it and have not ended.
+pub(crate) fn settle(sites: &mut [Site]) {
+    let (mut running, mut absent) = (0u64, 0u64);
+    for site in sites {
+        running = running.wrapping_add(site.executions);
+        absent = absent.wrapping_add(site.absent_runs);
+        site.executions = running;
+        site.absent = site.absent.wrapping_add(absent);
+        site.absent_runs = 0;
     }
 }
 
@@ -67,8 +84,9 @@ impl Counts {
     fn add(&mut self, site: &Site, class: u8, flops: u16) {
         self.instructions += site.executions;
         self.classes[usize::from(class)] += site.executions;
-        self.lanes += site.lanes;
-        self.flops += site.lanes * u64::from(flops);
+        let lanes = 32 * site.executions - site.absent;
+        self.lanes += lanes;
+        self.flops += lanes * u64::from(flops);
         if site.wavefronts > 0 {
             self.shared_requests += site.requests;
             self.shared_wavefronts += site.wavefronts;

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use super::blocks::{Progress, Resident, communicates};
 use super::context::{Context, Halt};
-use super::counters::{Counters, Site, Traffic};
+use super::counters::{Counters, Site, Traffic, settle};
 use super::dispatch::{Instance, Level};
 use super::findings::Findings;
 use super::launch::{Launch, Mode, Options, Outcome, Schedule, check};
@@ -294,6 +294,7 @@ impl Job<'_> {
                 (all, more) => *all = all.take().or(more),
             }
         }
+        settle(&mut sites);
         if steps > self.options.limits.steps {
             return Err(PtxError::Limit(format!("more than {} warp instructions", self.options.limits.steps)));
         }

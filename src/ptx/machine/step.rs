@@ -129,30 +129,37 @@ macro_rules! setp {
     }};
 }
 
-/// Runs a group until it stops. `limit`: the place where another group waits.
+/// Runs a group until it stops, for at most `turn` instructions; gives what is left of them. `limit`: the place where
+/// another group waits.
 #[inline(always)]
 pub(crate) fn run_group<C: Config>(
     ctx: &mut Context,
     w: &mut Warp,
     g: &mut Group,
     mut limit: u32,
-    turn: &mut u32,
-) -> Stop {
+    mut turn: u32,
+) -> (Stop, u32) {
     let code: &[Inst] = &ctx.program.code;
     let mut pc = g.pc;
+    // Where the instructions begin that are not counted yet.
+    let mut from = pc;
     loop {
-        let Some(&i) = code.get(pc as usize) else { return Stop::Halt };
-        if *turn == 0 {
+        let Some(&i) = code.get(pc as usize) else {
+            count_run::<C>(ctx, from, pc, g.mask);
+            return (Stop::Halt, turn);
+        };
+        if turn == 0 {
+            count_run::<C>(ctx, from, pc, g.mask);
             g.pc = pc;
-            return Stop::Turn;
+            return (Stop::Turn, turn);
         }
-        *turn -= 1;
+        turn -= 1;
         let m = g.mask & predicate(&w.p, i.guard);
         if C::COUNT
+            && m != g.mask
             && let Some(site) = ctx.sites.get_mut(pc as usize)
         {
-            site.executions += 1;
-            site.lanes += u64::from(m.count_ones());
+            site.absent += u64::from((g.mask & !m).count_ones());
         }
         if C::CHECK && w.undefined.is_some() {
             super::undefined::step(ctx, w, &i, pc, g.mask, m);
@@ -160,8 +167,9 @@ pub(crate) fn run_group<C: Config>(
         if m == 0 {
             pc += 1;
             if pc >= limit {
+                count_run::<C>(ctx, from, pc, g.mask);
                 g.pc = pc;
-                return Stop::Rejoin;
+                return (Stop::Rejoin, turn);
             }
             continue;
         }
@@ -169,7 +177,7 @@ pub(crate) fn run_group<C: Config>(
             pc += 1;
             if pc >= limit {
                 g.pc = pc;
-                return Stop::Rejoin;
+                return (Stop::Rejoin, turn);
             }
             continue;
         }
@@ -332,6 +340,7 @@ pub(crate) fn run_group<C: Config>(
             }
             Op::LdParam => super::exec::local::load_param(ctx, w, &i, m),
             Op::Bra => {
+                count_run::<C>(ctx, from, pc + 1, g.mask);
                 let target = i.off as u32;
                 if m == g.mask {
                     pc = target;
@@ -353,13 +362,16 @@ pub(crate) fn run_group<C: Config>(
                         limit = limit.min(high);
                     }
                 }
+                from = pc;
                 if pc >= limit {
                     g.pc = pc;
-                    return Stop::Rejoin;
+                    return (Stop::Rejoin, turn);
                 }
                 continue;
             }
             Op::Exit => {
+                count_run::<C>(ctx, from, pc + 1, g.mask);
+                from = pc + 1;
                 w.exited |= m;
                 g.mask &= !m;
                 put(&mut w.exit_store, &[g.last_store; 32], m);
@@ -367,29 +379,51 @@ pub(crate) fn run_group<C: Config>(
                     super::exec::barrier::exits(ctx, w, g, m);
                 }
                 if g.mask == 0 {
-                    return Stop::Exited;
+                    return (Stop::Exited, turn);
                 }
             }
             _ => {
                 g.pc = pc;
-                let stop = super::exec::run::<C>(ctx, w, g, &i, pc, m);
-                match stop {
+                let mask = g.mask;
+                let next = super::exec::run::<C>(ctx, w, g, &i, pc, m);
+                if next != Next::Go || g.mask != mask {
+                    count_run::<C>(ctx, from, pc + 1, mask);
+                    from = pc + 1;
+                }
+                match next {
                     Next::Go => {}
                     Next::Jump => {
                         pc = g.pc;
+                        from = pc;
                         if limit != u32::MAX || !w.groups.is_empty() {
-                            return Stop::Rejoin;
+                            return (Stop::Rejoin, turn);
                         }
                         continue;
                     }
-                    Next::Stop(stop) => return stop,
+                    Next::Stop(stop) => return (stop, turn),
                 }
             }
         }
         pc += 1;
         if pc >= limit {
+            count_run::<C>(ctx, from, pc, g.mask);
             g.pc = pc;
-            return Stop::Rejoin;
+            return (Stop::Rejoin, turn);
+        }
+    }
+}
+
+/// Counts instructions that the lanes of a mask ran one after another: from one place up to another.
+#[inline(always)]
+fn count_run<C: Config>(ctx: &mut Context, from: u32, to: u32, mask: u32) {
+    if !C::COUNT || from >= to {
+        return;
+    }
+    let absent = u64::from(mask.count_zeros());
+    for (at, run) in [(from, 1), (to, u64::MAX)] {
+        if let Some(site) = ctx.sites.get_mut(at as usize) {
+            site.executions = site.executions.wrapping_add(run);
+            site.absent_runs = site.absent_runs.wrapping_add(absent.wrapping_mul(run));
         }
     }
 }

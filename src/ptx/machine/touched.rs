@@ -39,6 +39,12 @@ impl Touched {
         if bits.is_empty() {
             bits.resize(words.div_ceil(32), 0);
         }
+        if word.is_multiple_of(32) && count == 32 {
+            if let Some(slot) = bits.get_mut(word / 32) {
+                *slot = u32::MAX;
+            }
+            return;
+        }
         let (mut at, end) = (word, word + count);
         while at < end {
             let room = (32 - at % 32).min(end - at);

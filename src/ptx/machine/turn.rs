@@ -15,10 +15,9 @@ pub(crate) fn run_warp<C: Config>(ctx: &mut Context, w: &mut Warp, mut turn: u32
     while turn > 0 && ctx.halt.is_none() {
         let Some(mut group) = w.pick(oldest) else { break };
         let limit = if oldest { u32::MAX } else { w.limit(&group) };
-        let mut slice = if w.groups.is_empty() { turn } else { turn.min(GROUP_TURN) };
-        let given = slice;
-        let stop = run_group::<C>(ctx, w, &mut group, limit, &mut slice);
-        let used = given - slice;
+        let given = if w.groups.is_empty() { turn } else { turn.min(GROUP_TURN) };
+        let (stop, left) = run_group::<C>(ctx, w, &mut group, limit, given);
+        let used = given - left;
         turn -= used;
         w.clock += u64::from(used) + 1;
         group.ran = w.clock;

@@ -43,7 +43,13 @@ impl Undo {
     #[inline(never)]
     fn copy(&self, words: &[AtomicU32], defined: &[AtomicU32], page: usize) {
         let Some(cell) = self.pages.get(page) else { return };
-        cell.get_or_init(|| parts(words, defined, page).into_iter().flatten().map(|w| w.load(Relaxed)).collect());
+        cell.get_or_init(|| {
+            let mut kept = Vec::with_capacity(PAGE + PAGE / 8);
+            for part in parts(words, defined, page) {
+                kept.extend(part.iter().map(|w| w.load(Relaxed)));
+            }
+            kept.into_boxed_slice()
+        });
     }
 
     pub fn put_back(self, words: &[AtomicU32], defined: &[AtomicU32]) {

@@ -188,8 +188,12 @@ pub(super) fn load_global<C: Config>(ctx: &mut Context, w: &mut Warp, i: &Inst, 
         }
     }
     if let Some(touched) = &mut ctx.touched {
-        for offset in offsets {
-            touched.mark(hint, allocation.words.len(), How::Read, offset as usize / 4, 16);
+        let first = offsets[0] as usize / 4;
+        if at[1] == at[0].wrapping_add(64) {
+            touched.mark(hint, allocation.words.len(), How::Read, first, 32);
+        } else {
+            touched.mark(hint, allocation.words.len(), How::Read, first, 16);
+            touched.mark(hint, allocation.words.len(), How::Read, offsets[1] as usize / 4, 16);
         }
     }
     if C::COUNT {

@@ -240,12 +240,8 @@ impl Shadow {
         let readers = Allocation::tags(&a.readers, a.words.len());
         let Some(row) = readers.get(first..first + N) else { return false };
         let mine = self.tag(thread);
-        let mut greatest = 0;
-        for reader in row {
-            greatest = greatest.max(reader.load(Relaxed));
-        }
         // Nobody read them in this launch.
-        if greatest < low {
+        if all_below(row, low) {
             for (lane, reader) in row.iter().enumerate() {
                 reader.store(mine + lane as u32, Relaxed);
             }
@@ -277,11 +273,7 @@ impl Shadow {
         let ordered = |tag: u32| tag < low || (tag >= own && tag < base);
         let writers = Allocation::tags(&a.writers, a.words.len());
         let Some(row) = writers.get(first..first + 32) else { return false };
-        let mut greatest = 0;
-        for tag in row {
-            greatest = greatest.max(tag.load(Relaxed));
-        }
-        let mut fine = greatest < low || row.iter().all(|tag| ordered(tag.load(Relaxed)));
+        let mut fine = all_below(row, low) || row.iter().all(|tag| ordered(tag.load(Relaxed)));
         if let Some(readers) = a.readers.get().and_then(|r| r.get(first..first + 32)) {
             for tag in readers {
                 fine &= ordered(tag.load(Relaxed));
@@ -296,6 +288,13 @@ impl Shadow {
         }
         true
     }
+}
+
+/// Whether all tags are below `limit`: differences below zero have their top bit set.
+#[inline(always)]
+fn all_below(tags: &[AtomicU32], limit: u32) -> bool {
+    let last = u64::from(limit).wrapping_sub(1);
+    tags.iter().fold(0, |over, tag| over | last.wrapping_sub(u64::from(tag.load(Relaxed)))) >> 63 == 0
 }
 
 fn worse(a: Verdict, b: Verdict) -> Verdict {
