@@ -186,7 +186,7 @@ const CASES: &[Case] = &[
             "k.cuh",
             "__global__ void k(const float* __restrict__ a, float* b) { b[0] = a[0]; }\n__global__ void k(int* b, int n = 3) { b[0] = n; }\n",
         )],
-        want: Ok(&[("k.cuh", "", None)]),
+        want: Err("several-kernels"),
         others: 0,
     },
     Case {
@@ -332,7 +332,7 @@ fn a_candidate_is_compiled_where_and_as_the_original_was() {
 #[test]
 fn a_name_of_several_kernels_is_refused() {
     let name = |text: &str, wanted: &str| match slice("a.cu", text, &Target::Name(wanted), &NoHeaders) {
-        Ok(sliced) => format!("{}{}", sliced.kernel, if sliced.text.contains("second") { " second" } else { "" }),
+        Ok(sliced) => sliced.kernel,
         Err(why) => why.key().to_owned(),
     };
     let overloads = "__global__ void k(float* x) { x[0] = 1; }\n__global__ void k(int* second) { second[0] = 2; }\n";
@@ -342,7 +342,7 @@ fn a_name_of_several_kernels_is_refused() {
         (overloads, "k", "several-kernels"),
         (spaces, "k", "several-kernels"),
         (spaces, "a::k", "a::k"),
-        (spaces, "b::k", "b::k second"),
+        (spaces, "b::k", "b::k"),
         // The whole name goes before the end of others.
         (&outer, "k", "k"),
         // One kernel: declared before, with its specialisation, in two arms of an `#if`.
@@ -377,4 +377,23 @@ fn a_name_of_several_kernels_is_refused() {
     let at = overloads.find("second").unwrap();
     let second = slice("a.cu", overloads, &Target::At(at), &NoHeaders).unwrap();
     assert_eq!(second.signature.as_deref(), Some("(void (*)(int*))k"));
+}
+
+/// Where kernels share a name, the place in the file says which is compiled, there and in the files that include it.
+#[test]
+fn kernels_that_share_a_name_are_compiled_by_their_place() {
+    let Some(gate) = gate() else { return };
+    let header = "#ifdef USED\n#define W 1\n#endif\n__global__ void k(const float* a, float* b) { b[0] = a[W]; }\n__global__ void k(int* b, int n) { b[n] = W; }\n";
+    let main = "#define USED\n#include \"k.cuh\"\nvoid f(int* b) { k<<<1, 1>>>(b, 3); }\n";
+    let files: &[(&str, &str)] = &[("k.cuh", header), ("main.cu", main)];
+    let headers = headers(files);
+    let job = Job::new(&gate, &headers, "sm_80", &[]);
+    for (word, ending) in [("float* b", "PKfPf"), ("int n", "Pii")] {
+        let at = header.find(word).expect("the kernel");
+        let plan = place(files, |place| job.plan_at(place, "k", Some(at))).expect("a plan");
+        assert!(!plan.instances.is_empty() && plan.instances.iter().all(|i| i.compiled.is_ok()), "{word}: {plan:?}");
+        for k in plan.instances.iter().filter_map(|i| i.compiled.as_ref().ok()).flat_map(|c| &c.kernels) {
+            assert!(k.symbol.ends_with(ending), "{word}: {}", k.symbol);
+        }
+    }
 }

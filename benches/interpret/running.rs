@@ -1,17 +1,19 @@
 //! The kernels of one folder under the contracts that its host code shows.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use kopt::contract::{OpenKind, Plan, Sampling, cells};
 use kopt::facts::{Macros, macros_of};
 use kopt::gate::{Settings, Side, Stopped, execute, shrink, starts, symbols};
-use kopt::infer::{infer, matching};
+use kopt::infer::{Inferred, MAX_PLANS, infer, matching};
 use kopt::ir::{FunctionRef, Program as Units};
 use kopt::project::{self, Options, Project};
 use kopt::ptx::Program;
+use kopt::source::FileId;
 use kopt::syntax::cuda::parse_unit;
 use rayon::prelude::*;
 
@@ -23,6 +25,8 @@ struct Host {
     project: Project,
     program: Units,
     macros: Vec<Macros>,
+    /// By file: what its kernels' contracts are, found once for all of them.
+    inferred: Mutex<HashMap<FileId, Arc<OnceLock<Inferred>>>>,
 }
 
 impl Host {
@@ -32,7 +36,13 @@ impl Host {
         let units = ids.par_iter().map(|id| parse_unit(*id, project.sources.get(*id), &project.macros)).collect();
         let program = Units { units, complete: false };
         let macros = macros_of(&program, &project.sources);
-        Host { project, program, macros }
+        Host { project, program, macros, inferred: Mutex::default() }
+    }
+
+    fn inferred(&self, file: FileId) -> Arc<OnceLock<Inferred>> {
+        let cell = self.inferred.lock().unwrap_or_else(PoisonError::into_inner).entry(file).or_default().clone();
+        cell.get_or_init(|| infer(&self.program, &self.project.sources, &self.macros, &[file], None));
+        cell
     }
 
     fn at(&self, k: FunctionRef) -> At {
@@ -51,7 +61,7 @@ pub fn group(
     wanted: &(dyn Fn(&Record) -> bool + Sync),
     tell: &(dyn Fn(&Record) + Sync),
 ) -> Vec<Record> {
-    let host = std::sync::OnceLock::new();
+    let host = OnceLock::new();
     let one = |k: &FunctionRef| {
         let function = repository.program.function(*k);
         let mut record = Record {
@@ -98,7 +108,16 @@ fn kernel(repository: &Repository, host: &Host, k: FunctionRef, steps: u64, reco
     };
     let name = host.program.function(own).qualified.clone();
     let file = host.program.unit(own.unit).file;
-    let found = infer(&host.program, &host.project.sources, &host.macros, &[file], Some(&name));
+    let all = host.inferred(file);
+    let one;
+    let found = match all.get() {
+        Some(found) if found.contract.plans.len() < MAX_PLANS => found,
+        // Of so many plans some were left out.
+        _ => {
+            one = infer(&host.program, &host.project.sources, &host.macros, &[file], Some(&name));
+            &one
+        }
+    };
     let span = host.program.function(own).name_span;
     let report = found.kernels.iter().filter(|r| r.span == span);
     let Some(report) = report.min_by_key(|r| r.open.len() + r.proposed.len()) else { return };

@@ -243,28 +243,14 @@ impl<'a> Host<'a> {
             match f.kind_of(e) {
                 ExprKind::Launch(_) => true,
                 ExprKind::Call { callee, .. } => {
-                    callee.starts_with("cudaM") || callee.starts_with("cudaLaunch") || self.reaches_device(callee, 0)
+                    callee.starts_with("cudaM")
+                        || callee.starts_with("cudaLaunch")
+                        || self.view.reaches_device(query::base_name(callee))
                 }
                 ExprKind::CallValue { .. } => true,
                 _ => false,
             }
         })
-    }
-
-    pub(super) fn reaches_device(&self, callee: &str, depth: u32) -> bool {
-        let name = query::base_name(callee);
-        let units = self.program.units.iter();
-        let found = units.flat_map(|u| &u.functions).filter(|f| f.name == name && f.body_span.is_some());
-        depth < 4
-            && found.into_iter().any(|f| {
-                f.exprs.iter().any(|e| match &e.kind {
-                    ExprKind::Launch(_) => true,
-                    ExprKind::Call { callee, .. } => {
-                        callee.starts_with("cudaM") || self.reaches_device(callee, depth + 1)
-                    }
-                    _ => false,
-                })
-            })
     }
 }
 

@@ -209,7 +209,8 @@ mod tests {
 
     #[test]
     fn structures_are_laid_out_as_compilers_do() {
-        let cases: &[(&str, Option<(i64, i64, Option<(Scalar, u8)>)>)] = &[
+        type Expected = Option<(i64, i64, Option<(Scalar, u8)>)>;
+        let cases: &[(&str, Expected)] = &[
             ("struct S { float x, y; float z; };", Some((12, 4, Some((Scalar::F32, 3))))),
             ("typedef struct { float r[3]; float g; } S;", Some((16, 4, Some((Scalar::F32, 4))))),
             ("typedef struct tag { int a; int b; } S;", Some((8, 4, Some((Scalar::I32, 2))))),

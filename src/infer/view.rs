@@ -1,18 +1,25 @@
 //! What names mean to host code that starts in one file: what the file sees through `#include`, and, of functions, what
 //! the rest of the program defines once. A second program that stands beside it has no say.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
 
 use super::layouts::{self, Declared, Layout};
 use super::macros::{self, Definition};
 use crate::facts::Macros;
-use crate::ir::{Program, Type};
+use crate::ir::{ExprKind, FunctionRef, Program, Type, query};
 use crate::source::Sources;
 
 /// Macros and sight of all files, read once for all starts.
 pub struct View {
     /// Per unit, the units that it sees, itself first.
     sight: Vec<Vec<u32>>,
+    /// What [`View::units`] has given, by root and unit.
+    asked: RefCell<HashMap<(u32, u32), Rc<[u32]>>>,
+    functions: HashMap<String, Vec<FunctionRef>>,
+    /// Names of functions that launch, allocate or copy, or that call one of them.
+    to_device: BTreeSet<String>,
     macros: Vec<BTreeMap<String, Vec<Definition>>>,
     structures: Vec<BTreeMap<String, Vec<Declared>>>,
     /// Names that device code uses: as constants of the program they cannot vary.
@@ -31,8 +38,17 @@ impl View {
         };
         let sight = (0..count)
             .map(|u| std::iter::once(u).chain((0..count).filter(|o| *o != u && sees(u, *o))).collect::<Vec<u32>>());
+        let mut functions: HashMap<String, Vec<FunctionRef>> = HashMap::new();
+        for (unit, u) in (0..).zip(&program.units) {
+            for f in &u.functions {
+                functions.entry(f.name.clone()).or_default().push(FunctionRef { unit, function: f.id });
+            }
+        }
         View {
             sight: sight.collect(),
+            asked: RefCell::default(),
+            functions,
+            to_device: to_device(program),
             macros: program.units.iter().map(|u| macros::of_text(&sources.get(u.file).text)).collect(),
             structures: program.units.iter().map(|u| layouts::of_text(&sources.get(u.file).text)).collect(),
             device_words: macros::device_words(program, sources),
@@ -42,14 +58,34 @@ impl View {
 
     /// The units in which `from` looks names up in a program that starts in `root`, its own first. A header that several
     /// programs include sees what this one has.
-    pub fn units(&self, root: u32, from: u32) -> Vec<u32> {
+    pub fn units(&self, root: u32, from: u32) -> Rc<[u32]> {
+        let known = self.asked.borrow().get(&(root, from)).cloned();
+        known.unwrap_or_else(|| {
+            let found: Rc<[u32]> = self.seen(root, from).into();
+            self.asked.borrow_mut().insert((root, from), found.clone());
+            found
+        })
+    }
+
+    fn seen(&self, root: u32, from: u32) -> Vec<u32> {
         let all = |u: u32| self.sight.get(u as usize).map_or(&[][..], Vec::as_slice);
         let of_root = all(root);
         let own = all(from);
         if !of_root.contains(&from) {
             return own.to_vec();
         }
+        let of_root: BTreeSet<u32> = of_root.iter().copied().collect();
         own.iter().copied().filter(|u| of_root.contains(u)).collect()
+    }
+
+    /// Every function of this name.
+    pub fn functions(&self, name: &str) -> &[FunctionRef] {
+        self.functions.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether a function of this name may launch, allocate or copy, itself or through others.
+    pub fn reaches_device(&self, name: &str) -> bool {
+        self.to_device.contains(name)
     }
 
     /// The function-like macro of this name, where there is one definition in sight.
@@ -118,4 +154,27 @@ fn constant(program: &Program, units: &[u32], text: &str) -> Option<i64> {
         all.all(|v| v == first).then(|| i64::try_from(first).ok()).flatten()
     };
     crate::contract::expr::parse(text).ok()?.eval(&value).ok()
+}
+
+fn to_device(program: &Program) -> BTreeSet<String> {
+    let mut found: BTreeSet<String> = BTreeSet::new();
+    for _ in 0..super::host::MAX_DEPTH {
+        let before = found.len();
+        for f in program.units.iter().flat_map(|u| &u.functions) {
+            let does = |e: &crate::ir::Expr| match &e.kind {
+                ExprKind::Launch(_) => true,
+                ExprKind::Call { callee, .. } => {
+                    callee.starts_with("cudaM") || found.contains(query::base_name(callee))
+                }
+                _ => false,
+            };
+            if f.body_span.is_some() && !found.contains(&f.name) && f.exprs.iter().any(does) {
+                found.insert(f.name.clone());
+            }
+        }
+        if found.len() == before {
+            break;
+        }
+    }
+    found
 }
