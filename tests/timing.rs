@@ -23,7 +23,7 @@ const LARGE: i64 = 100_000;
 fn side() -> (Side, BTreeMap<KernelKey, Image>) {
     let (contract, problems) = read(FileId(0), &SourceFile::new("scale.contract.toml", CONTRACT.to_owned()));
     assert!(problems.is_empty(), "{problems:?}");
-    let module = kopt::ptx::parse::parse(SCALE).expect("PTX");
+    let module = kopt::ptx::parse(SCALE).expect("PTX");
     let key = KernelKey { name: "scale".into(), template: vec![] };
     let program = Program::decode(&module, "scale").expect("a kernel");
     let side = Side {

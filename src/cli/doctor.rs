@@ -7,12 +7,19 @@ use kopt::config::Config;
 use kopt::gpu::{self, Gpu};
 use serde_json::json;
 
+use super::device::{Device, missing};
 use super::exit::{Exit, Failure};
 use super::printer::Printer;
 use super::{session, toolchain};
 
 #[derive(clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// Measure what the GPU does at most, and keep it
+    #[arg(long)]
+    gpu: bool,
+    #[command(flatten)]
+    place: Device,
+}
 
 struct Tier {
     number: u8,
@@ -22,7 +29,7 @@ struct Tier {
     mend: Option<String>,
 }
 
-pub fn run(_: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
+pub fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
     let library = session::library(&Config::default())?;
     let found = Toolchain::find();
     let gpu = gpu::find();
@@ -59,6 +66,15 @@ pub fn run(_: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
             printer.line(format!("        next: {mend}"))?;
         }
     }
+    let peaks = args.gpu.then(|| args.place.measure_peaks().map_err(missing)).transpose()?;
+    if let Some(p) = &peaks {
+        printer.heading(&format!("peaks of {}", p.device))?;
+        let rate = |what: &str, bytes: f64| format!("        {what:<22} {:.2} TB/s", bytes / 1e12);
+        printer.line(rate("read", p.read))?;
+        printer.line(rate("set", p.write))?;
+        printer.line(rate("copied, both ways", p.copy))?;
+        printer.line(format!("        {:<22} {:.1} TFLOP/s", "float32, fused", p.f32 / 1e12))?;
+    }
     let tier =
         |t: &Tier| json!({ "tier": t.number, "gives": t.gives, "there": t.there, "found": t.found, "next": t.mend });
     printer.json(&json!({
@@ -66,6 +82,7 @@ pub fn run(_: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
         "tiers": tiers.iter().map(tier).collect::<Vec<_>>(),
         "toolchain": toolchain::describe(&found),
         "gpu": gpu,
+        "peaks": peaks,
     }))?;
     Ok(Exit::Done)
 }
