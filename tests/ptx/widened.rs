@@ -45,7 +45,8 @@ fn bytes_that_nobody_uses_are_not_checked_and_all_others_are() {
     const SHARED: &str = "ld.shared.v4.b32 {%r1, %r2, %r3, %r4}, [s];";
     const OUT: &[Kind] = &[Kind::OutOfBounds];
     let with = |mask: &str, rest: &str| format!(".pragma \"used_bytes_mask {mask}\";\n{rest}");
-    let cases: &[(String, u64, &[Kind])] = &[
+    type Case = (String, u64, &'static [Kind]);
+    let cases: &[Case] = &[
         (with("4095", &format!("{LOAD} add.u32 %r0, %r1, %r3;")), 12, &[]),
         (with("0xfff", &format!("{LOAD} add.u32 %r0, %r1, %r3;")), 12, &[]),
         (with("4095", &format!("{LOAD} add.u32 %r0, %r1, %r3;")), 11, OUT),
