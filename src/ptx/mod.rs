@@ -40,7 +40,8 @@
 //!
 //! What a load takes along beside the bytes that the program uses is not checked: a compiler that makes one wide access of
 //! several says so by `.pragma "used_bytes_mask n"`, which is believed as far as no register of the rest is named again.
-//! A wide load without the pragma is what the source says, and all of it is checked, used or not.
+//! Loads through the read-only cache come without it; of them, elements whose registers are named again are used.
+//! Another wide load without the pragma is what the source says, and all of it is checked, used or not.
 //!
 //! What is a race is decided by the PTX memory model: barriers, and patterns of release and acquire (fences with strong
 //! accesses) put one access before another; two strong accesses are no race. Volatile accesses count as relaxed ones, but

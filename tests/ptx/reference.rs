@@ -8,7 +8,9 @@ const TEXT: &str = include_str!("../data/ptx/reference/functions.cu");
 
 /// A kernel of the file with its function in f64, and how far the reference may be off for a result of 1, or for larger
 /// ones relative to them: half a unit of f32 for storing it, and the error of the function's own polynomial.
-const FUNCTIONS: &[(&str, fn(f64) -> f64, f64)] = &[
+type Function = (&'static str, fn(f64) -> f64, f64);
+
+const FUNCTIONS: &[Function] = &[
     ("f_expf", f64::exp, 7e-8),
     ("f_exp10f", |x| 10f64.powf(x * f64::from(0.3f32)), 7e-8),
     ("f_exp2f", f64::exp2, 7e-8),

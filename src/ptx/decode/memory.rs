@@ -144,7 +144,8 @@ impl<'a> Decoder<'a> {
             (inst.c, inst.d) = ((list >> 16) as u16, list as u16);
         }
         if !store && strong.is_none() && space != Space::Param {
-            self.gaps(&mut inst, ty.bytes(), parts);
+            let used = self.used_bytes.or(m.whole.contains(".nc").then_some(0));
+            self.gaps(&mut inst, used, ty.bytes(), parts);
         }
         if strong.is_some() && matches!(space, Space::Global | Space::Generic) {
             self.program.traits.volatile_global = true;
@@ -157,8 +158,10 @@ impl<'a> Decoder<'a> {
     /// What the compiler says of bytes that it loads beside those that the source asks for, to make one wide access of
     /// several (`.pragma "used_bytes_mask n"`). It is not believed of a whole element whose register the function names
     /// again: bytes of such a register are used.
-    fn gaps(&mut self, inst: &mut Inst, size: u32, parts: &[Operand]) {
-        let Some(mut used) = self.used_bytes else { return };
+    /// Loads through the read-only cache (`.nc`) lose the pragma on their way through the compiler: of them, elements are
+    /// used whose registers are named again.
+    fn gaps(&mut self, inst: &mut Inst, used: Option<u32>, size: u32, parts: &[Operand]) {
+        let Some(mut used) = used else { return };
         let total = size * parts.len() as u32;
         if total > 32 {
             return;

@@ -123,7 +123,8 @@ mod tests {
 
     #[test]
     fn used_bytes_fall_into_aligned_pieces() {
-        let cases: &[(u32, u32, &[(u32, u32)])] = &[
+        type Case = (u32, u32, &'static [(u32, u32)]);
+        let cases: &[Case] = &[
             (0xfff, 16, &[(0, 4), (4, 4), (8, 4)]),
             (0x3fff, 16, &[(0, 4), (4, 4), (8, 4), (12, 2)]),
             (0x1f, 8, &[(0, 4), (4, 1)]),
