@@ -11,12 +11,14 @@ use crate::facts::Macros;
 use crate::ir::{ExprKind, FunctionRef, Program, Type, query};
 use crate::source::Sources;
 
+type Asked = HashMap<(u32, u32), Rc<[u32]>>;
+
 /// Macros and sight of all files, read once for all starts.
 pub struct View {
     /// Per unit, the units that it sees, itself first.
     sight: Vec<Vec<u32>>,
     /// What [`View::units`] has given, by root and unit.
-    asked: RefCell<HashMap<(u32, u32), Rc<[u32]>>>,
+    asked: RefCell<Asked>,
     functions: HashMap<String, Vec<FunctionRef>>,
     /// Names of functions that launch, allocate or copy, or that call one of them.
     to_device: BTreeSet<String>,
