@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 /// A list to which paths through a function append: a copy costs nothing, and appending to a copy leaves what was there
 /// where it is.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct List<T> {
     last: Option<Arc<Part<T>>>,
     len: usize,
@@ -43,6 +43,12 @@ impl<T> List<T> {
         let mut parts: SmallVec<[&[T]; 16]> = parts.map(|part| part.items.as_slice()).collect();
         parts.reverse();
         parts.into_iter().flatten()
+    }
+}
+
+impl<T: std::fmt::Debug> std::fmt::Debug for List<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
     }
 }
 
