@@ -11,6 +11,10 @@ use kopt::source::mask::{MacroTable, mask};
 use kopt::source::{FileId, SourceFile, Sources};
 use kopt::syntax::cuda::parse_unit;
 
+/// As in the program.
+#[path = "../src/alloc.rs"]
+mod alloc;
+
 /// The demo's kernels under new names, until the text has `lines` lines.
 fn text_of(lines: usize) -> String {
     let unit = include_str!("../src/cli/demo/attention_rows.cu");
@@ -28,6 +32,7 @@ fn text_of(lines: usize) -> String {
 }
 
 fn front(c: &mut Criterion) {
+    alloc::serve_the_parser();
     let text = text_of(2000);
     let mut group = c.benchmark_group("2000-line file");
     group.throughput(Throughput::Bytes(text.len() as u64));

@@ -147,16 +147,12 @@ impl Walker<'_> {
                 };
             }
             (Shr, _) if !a.modular => power.and_then(|p| a.poly.div_floor(p)),
-            (Div, Some(d)) if d > 0 && !a.modular => match (&nonneg, known.prove_divides(d, &a.poly)) {
-                (Some(b), _) => {
-                    why.join(b);
-                    a.poly.div_floor(d)
-                }
-                (None, Some(b)) => {
+            (Div, Some(d)) if d > 0 && !a.modular => match nonneg.or_else(|| self.divides(d, &a.poly)) {
+                Some(b) => {
                     why.join(&b);
                     a.poly.div_floor(d)
                 }
-                _ => function("quot", vec![a.poly.clone(), b.poly.clone()]),
+                None => function("quot", vec![a.poly.clone(), b.poly.clone()]),
             },
             (Rem, Some(d)) if d > 0 && !a.modular => match &nonneg {
                 Some(b) => {
@@ -184,6 +180,12 @@ impl Walker<'_> {
             Some(poly) => int(poly, ty, why),
             None => self.fresh_int(ty, uniform, because),
         }
+    }
+
+    /// Why `divisor` divides `poly`. Nothing else in a walk rests on congruences.
+    fn divides(&mut self, divisor: i128, poly: &Poly) -> Option<Because> {
+        self.out.asked_divisibility = true;
+        self.known.prove_divides(divisor, poly)
     }
 
     /// Shifting left may move bits out without being undefined; the value is exact only where it fits.

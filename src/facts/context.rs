@@ -15,7 +15,7 @@ use super::macros::Macros;
 use super::names::HostWalk;
 use super::notes::Notes;
 use super::poly::Poly;
-use super::range::Known;
+use super::range::{Congruence, Known};
 use super::state::Walked;
 use super::value::{Value, type_range};
 use super::walk::{Walker, scalar_of};
@@ -121,11 +121,27 @@ fn base(f: &Function, assumptions: &[&Assumption]) -> Context {
     c
 }
 
-fn apply(c: &mut Context, f: &Function, a: &Assumption) {
+/// Why what is assumed holds.
+fn assumed(a: &Assumption) -> Because {
     let mut because = Because::assuming(a.id.clone());
     if let Some(span) = a.span {
         because.join(&Because::at(span, "assumed here"));
     }
+    because
+}
+
+/// What the assumptions say of `f`, where all of them are congruences.
+pub(super) fn congruences(f: &Function, assumptions: &[Assumption]) -> Option<Vec<Congruence>> {
+    let mut known = Known::default();
+    for a in assumptions {
+        let AssumptionKind::Congruent { term: t, modulus, residue } = &a.kind else { return None };
+        term(f, t).into_iter().for_each(|p| known.assume_congruent(p, *modulus, *residue, assumed(a)));
+    }
+    Some(known.congruent.iter().cloned().collect())
+}
+
+fn apply(c: &mut Context, f: &Function, a: &Assumption) {
+    let because = assumed(a);
     let pointer = |name: &String| {
         f.params.iter().copied().find(|p| f.var(*p).name == *name && matches!(f.var(*p).ty, Type::Pointer(_)))
     };

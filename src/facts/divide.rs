@@ -8,9 +8,14 @@ use super::range::{Congruence, Known};
 impl Known {
     /// Why `divisor` does not divide `poly`: a residue that is known, or a test that failed.
     pub fn prove_not_divides(&self, divisor: i128, poly: &Poly) -> Option<Because> {
-        if let Some((r, why)) = self.residue(divisor, poly) {
-            return (r != 0).then_some(why);
+        match self.residue(divisor, poly) {
+            Some((r, why)) => (r != 0).then_some(why),
+            None => self.failed_division(divisor, poly),
         }
+    }
+
+    /// Why `divisor` does not divide `poly`, whose residue is not known: a test that failed.
+    pub(super) fn failed_division(&self, divisor: i128, poly: &Poly) -> Option<Because> {
         for (p, why) in self.nonzero.iter() {
             let Some((inner, modulus, residue)) = as_congruence(p) else { continue };
             // modulus does not divide inner - residue; if divisor divided poly = inner - residue, so would modulus.
@@ -74,6 +79,9 @@ impl Known {
         }
         let mut current = poly.clone();
         for _ in 0..4 {
+            if !current.has_factor(|a| matches!(a, Atom::Fun(_))) {
+                break;
+            }
             let inner = |a: &Atom| a.args_of("wrap.u32")?.first().cloned();
             let wrapped = current.factors().into_iter().find_map(|a| inner(&a).map(|inner| (a, inner)));
             let Some((atom, inner)) = wrapped else { break };
@@ -138,6 +146,9 @@ fn cancel(poly: &Poly, known: &Congruence, divisor: i128) -> Option<Poly> {
 
 /// Reads `inner - d*floor(inner/d) - r == 0` as `inner = r (mod d)`.
 pub(super) fn as_congruence(poly: &Poly) -> Option<(Poly, i128, i128)> {
+    if !poly.has_factor(|a| matches!(a, Atom::Div(_) | Atom::Fun(_))) {
+        return None;
+    }
     // n % d as C has it, where the sign of n is not known: zero in both senses at once, any other remainder is not.
     for sign in [1, -1] {
         if let Some([inner, d]) = poly.scale(sign)?.as_atom().and_then(|a| a.args_of("rem"))
@@ -165,6 +176,9 @@ pub(super) fn as_congruence(poly: &Poly) -> Option<(Poly, i128, i128)> {
 
 /// Reads `n % d - c == 0` with C's remainder: `n = c (mod d)` whatever the signs. The converse does not hold.
 pub(super) fn remainder_is(poly: &Poly) -> Option<(Poly, i128, i128)> {
+    if !poly.has_factor(|a| matches!(a, Atom::Fun(_))) {
+        return None;
+    }
     for sign in [1, -1] {
         let p = poly.scale(sign)?;
         let c = p.constant_term();

@@ -49,6 +49,7 @@ impl Interval {
         let m = |v: Option<i128>| v?.checked_mul(factor);
         match factor {
             0 => Interval::point(0),
+            1 => self,
             f if f > 0 => Interval { lo: m(self.lo), hi: m(self.hi) },
             _ => Interval { lo: m(self.hi), hi: m(self.lo) },
         }
@@ -58,6 +59,15 @@ impl Interval {
     pub fn floor_div(self, divisor: i128) -> Interval {
         let divide = |v: i128| v.checked_div_euclid(divisor);
         Interval { lo: self.lo.and_then(divide), hi: self.hi.and_then(divide) }
+    }
+
+    /// The interval as the first factor of a product: what [`Interval::product`] of it and 1 would be.
+    pub(super) fn factor(self) -> Interval {
+        match (self.lo, self.hi) {
+            (Some(_), Some(_)) => self,
+            (Some(lo), None) if lo >= 0 => self,
+            _ => Interval::ALL,
+        }
     }
 
     /// All products of a value of each.
@@ -73,6 +83,22 @@ impl Interval {
                 Interval { lo: a.checked_mul(b), hi }
             }
             _ => Interval::ALL,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_factor_is_the_product_with_one() {
+        let ends = [None, Some(-3), Some(0), Some(4)];
+        for (lo, hi) in ends.iter().flat_map(|lo| ends.iter().map(move |hi| (*lo, *hi))) {
+            let range = Interval { lo, hi };
+            if lo.zip(hi).is_none_or(|(lo, hi)| lo <= hi) {
+                assert_eq!(range.factor(), Interval::point(1).product(range), "{range:?}");
+            }
         }
     }
 }

@@ -1,13 +1,13 @@
 //! The macros of a file, read off its text: what a name may hide.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
 use super::because::Because;
 use super::names::{Effects, Names};
 use crate::ir::{FunctionRef, Program};
 use crate::source::Span;
-use crate::source::tokens::{TokenKind, scan_code};
+use crate::source::tokens::{TokenKind, WordState, scan_code};
 
 /// Macro names and the identifiers of their bodies, transitively.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +25,7 @@ pub struct Macros {
     unit: u32,
     effects: Arc<Effects>,
     /// Where each word stands first that no `(` follows.
-    bare: OnceLock<BTreeMap<String, (u32, u32)>>,
+    bare: OnceLock<HashMap<String, (u32, u32), WordState>>,
 }
 
 /// Redefining one of these means that the text does not say what it seems to.
@@ -121,7 +121,7 @@ impl Macros {
     pub fn bare_use(&self, name: &str) -> Option<(u32, u32)> {
         let read = || {
             let text: &str = &self.text;
-            let mut found = BTreeMap::new();
+            let mut found = HashMap::<String, _, WordState>::default();
             let tokens = scan_code(text);
             for w in tokens.windows(2).filter(|w| w[0].kind == TokenKind::Word && w[1].of(text) != "(") {
                 if !found.contains_key(w[0].of(text)) {

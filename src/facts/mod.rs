@@ -9,6 +9,7 @@ mod arith;
 mod atom;
 pub mod banks;
 mod because;
+mod bounds;
 mod call;
 pub mod context;
 mod depend;
@@ -21,6 +22,7 @@ mod induction;
 mod interval;
 mod join;
 mod library;
+mod list;
 mod loops;
 mod macros;
 mod names;
@@ -28,11 +30,13 @@ mod narrow;
 mod notes;
 mod place;
 mod poly;
+mod product;
 mod questions;
 mod range;
 mod search;
 mod state;
 mod substitute;
+mod tested;
 mod value;
 mod walk;
 
@@ -71,6 +75,8 @@ pub struct Facts<'a> {
     pub context: Context,
     pub walked: Walked,
     notes: Arc<Notes>,
+    /// How often each loop runs; found when first asked.
+    trips: Vec<OnceCell<Result<Fact<Trip>, Missing>>>,
 }
 
 /// One function under all its contexts.
@@ -105,8 +111,13 @@ impl<'a> Facts<'a> {
         notes: Arc<Notes>,
     ) -> Facts<'a> {
         let walked = walk::Walker::run(program, unit, function, macros, &context, &notes);
-        Facts { program, unit, function, macros, context, walked, notes }
+        Facts { program, unit, function, macros, context, walked, notes, trips: cells(function.loops.len()) }
     }
+}
+
+/// So many empty cells.
+fn cells<T>(count: usize) -> Vec<OnceCell<T>> {
+    std::iter::repeat_with(OnceCell::new).take(count).collect()
 }
 
 /// The macros of each unit of the program, in order.

@@ -19,6 +19,13 @@ pub(super) struct News {
     bounded: u64,
 }
 
+impl News {
+    /// Whether one of the atoms with these marks may stand in the inequality.
+    pub(super) fn may_mention(&self, marks: u64) -> bool {
+        self.atoms & marks != 0
+    }
+}
+
 impl Known {
     /// States the range of an atom, narrowing what was known.
     pub fn bound(&mut self, atom: Atom, to: Interval, because: Because) {
@@ -29,9 +36,10 @@ impl Known {
         }
         let mark = atom.mark();
         Arc::make_mut(&mut self.news).iter_mut().for_each(|n| n.bounded |= mark);
-        let entry = Arc::make_mut(&mut self.bounds).entry(atom).or_insert((before, Because::nothing()));
-        entry.0 = met;
-        entry.1.join(&because);
+        if let Some(known) = Arc::make_mut(&mut self.bounds).entry(atom, before) {
+            known.0 = met;
+            known.1.join(&because);
+        }
     }
 
     /// States `poly >= 0`.
@@ -40,43 +48,50 @@ impl Known {
             return;
         }
         Arc::make_mut(&mut self.news).push(News { atoms: poly.marks(), bounded: u64::MAX });
-        Arc::make_mut(&mut self.nonneg).push((poly, because));
+        self.nonneg.push((poly, because));
         // Two rounds over all constraints carry a bound through a short chain.
         let constraints = self.nonneg.clone();
+        let constraints: SmallVec<[&(Poly, Because); 32]> = constraints.iter().collect();
         for _ in 0..2 {
-            let told = |changed, (i, (p, b)): (usize, &(Poly, Because))| self.narrow_anew(i, p, b) || changed;
-            let changed = constraints.iter().enumerate().fold(false, told);
+            let mut changed = false;
+            let mut next = self.next_with_news(0);
+            while let Some(i) = next {
+                if let Some((p, b)) = constraints.get(i) {
+                    changed |= self.narrow(p, b);
+                }
+                next = self.next_with_news(i + 1);
+            }
             if !changed {
                 break;
             }
         }
     }
 
-    /// [`Known::narrow`] for the inequality at `index`, where it can tell more than the last time: what it says depends on
-    /// the bounds of its atoms alone.
-    fn narrow_anew(&mut self, index: usize, poly: &Poly, because: &Because) -> bool {
-        if let Some(news) = Arc::make_mut(&mut self.news).get_mut(index) {
-            if news.atoms & news.bounded == 0 {
-                return false;
-            }
+    /// The first inequality from `start` on that can tell more than the last time, whose news are taken with that: what
+    /// it says depends on the bounds of its atoms alone.
+    fn next_with_news(&mut self, start: usize) -> Option<usize> {
+        let has_news = |n: &News| n.atoms & n.bounded != 0;
+        let found = start + self.news.get(start..)?.iter().position(has_news)?;
+        if let Some(news) = Arc::make_mut(&mut self.news).get_mut(found) {
             news.bounded = 0;
         }
-        self.narrow(poly, because)
+        Some(found)
     }
 
     /// Bounds each atom of `poly >= 0` by the ranges of the others; whether that told something.
     fn narrow(&mut self, poly: &Poly, because: &Because) -> bool {
-        let ranges = |known: &Known| -> SmallVec<[Interval; 6]> {
-            poly.terms().map(|(m, c)| known.range_of_product(m, &mut Unasked).times(c)).collect()
+        // Only the upper ends matter: where one of the others has none, nothing follows for an atom.
+        let tops = |known: &Known| -> SmallVec<[Option<i128>; 8]> {
+            poly.terms().map(|(m, c)| known.range_of_product(m, &mut Unasked).times(c).hi).collect()
         };
-        let mut terms = ranges(self);
+        let mut terms = tops(self);
         let mut changed = false;
         for (i, (m, c)) in poly.terms().enumerate() {
             let [atom] = m else { continue };
-            let others = terms.iter().enumerate().filter(|(j, _)| *j != i);
-            let rest = others.fold(Interval::point(0), |sum, (_, r)| sum.plus(*r));
+            let mut others = terms.iter().enumerate().filter(|(j, _)| *j != i);
+            let rest = others.try_fold(0i128, |sum, (_, top)| sum.checked_add((*top)?));
             // c * atom >= -rest >= -range.hi
-            let Some(least) = rest.hi.and_then(i128::checked_neg) else { continue };
+            let Some(least) = rest.and_then(i128::checked_neg) else { continue };
             let Some(to) = at_least_divided(least, c) else { continue };
             let now = self.bounds.get(atom).map_or_else(|| type_of(atom), |(range, _)| *range);
             if now.meet(to) == now {
@@ -90,7 +105,7 @@ impl Known {
             self.range_of_terms(&rest, &mut why);
             self.bound(atom.clone(), to, why.and(because));
             changed = true;
-            terms = ranges(self);
+            terms = tops(self);
         }
         changed
     }
@@ -148,7 +163,7 @@ mod tests {
         if known.nonneg.len() >= MAX_CONSTRAINTS || poly.as_constant().is_some() {
             return;
         }
-        Arc::make_mut(&mut known.nonneg).push((poly, because));
+        known.nonneg.push((poly, because));
         let constraints = known.nonneg.clone();
         for _ in 0..2 {
             if !constraints.iter().fold(false, |changed, (p, b)| known.narrow(p, b) || changed) {

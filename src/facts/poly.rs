@@ -7,16 +7,14 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 use super::atom::Atom;
+use super::product::Product;
 
 const MAX_TERMS: usize = 96;
 const MAX_DEGREE: usize = 6;
 const MAX_NESTING: usize = 8;
-
-/// A product of atoms, sorted; the empty one is 1.
-pub(super) type Product = SmallVec<[Atom; 2]>;
 
 pub(super) type Term = (Product, i128);
 
@@ -33,7 +31,7 @@ impl Poly {
     }
 
     pub fn atom(atom: Atom) -> Poly {
-        Poly { terms: Arc::new([(smallvec![atom], 1)]) }
+        Poly { terms: Arc::new([(Product::atom(atom), 1)]) }
     }
 
     /// From terms whose products are sorted and distinct.
@@ -60,7 +58,7 @@ impl Poly {
     }
 
     pub fn terms(&self) -> impl Iterator<Item = (&[Atom], i128)> {
-        self.terms.iter().map(|(m, c)| (m.as_slice(), *c))
+        self.terms.iter().map(|(m, c)| (&**m, *c))
     }
 
     pub fn is_zero(&self) -> bool {
@@ -90,7 +88,7 @@ impl Poly {
 
     /// The coefficient of a product of sorted atoms; 0 where it does not occur.
     pub fn coefficient_of(&self, product: &[Atom]) -> i128 {
-        let at = self.terms.binary_search_by(|(m, _)| m.as_slice().cmp(product));
+        let at = self.terms.binary_search_by(|(m, _)| (**m).cmp(product));
         at.ok().and_then(|i| self.terms.get(i)).map_or(0, |(_, c)| *c)
     }
 
@@ -158,13 +156,10 @@ impl Poly {
         let mut products = Vec::with_capacity(self.terms.len() * other.terms.len());
         for (m, c) in self.terms.iter() {
             for (n, d) in other.terms.iter() {
-                let mut product = m.clone();
-                product.extend(n.iter().cloned());
-                product.sort();
-                if product.len() > MAX_DEGREE {
+                if m.len() + n.len() > MAX_DEGREE {
                     return None;
                 }
-                products.push((product, c.checked_mul(*d)?));
+                products.push((m.times(n), c.checked_mul(*d)?));
             }
         }
         Poly::from_products(products)
@@ -207,9 +202,12 @@ impl Poly {
         self.terms.iter().flat_map(|(m, _)| m).map(of).max().unwrap_or(0)
     }
 
-    /// Atoms that appear as factors, not those inside quotients and functions.
-    pub fn factors(&self) -> BTreeSet<Atom> {
-        self.terms.iter().flat_map(|(m, _)| m).cloned().collect()
+    /// Atoms that appear as factors, not those inside quotients and functions; sorted, each once.
+    pub(super) fn factors(&self) -> SmallVec<[Atom; 8]> {
+        let mut all: SmallVec<[&Atom; 16]> = self.terms.iter().flat_map(|(m, _)| m).collect();
+        all.sort();
+        all.dedup();
+        all.into_iter().cloned().collect()
     }
 
     /// The quotients that appear as factors.
@@ -219,7 +217,12 @@ impl Poly {
     }
 
     pub fn has_quotient_factor(&self) -> bool {
-        self.terms.iter().flat_map(|(m, _)| m).any(|a| matches!(a, Atom::Div(_)))
+        self.has_factor(|a| matches!(a, Atom::Div(_)))
+    }
+
+    /// Whether `test` holds for a factor of a product.
+    pub(super) fn has_factor(&self, test: impl Fn(&Atom) -> bool) -> bool {
+        self.terms.iter().flat_map(|(m, _)| m).any(test)
     }
 
     /// Every atom at any depth.
@@ -239,6 +242,11 @@ impl Poly {
                 }
             }
         }
+    }
+
+    /// The marks of the atoms that appear as factors.
+    pub(super) fn factor_marks(&self) -> u64 {
+        self.terms.iter().flat_map(|(m, _)| m).fold(0, |all, a| all | a.mark())
     }
 
     /// The marks of all atoms at any depth.
@@ -279,7 +287,7 @@ impl Poly {
     pub fn coefficient(&self, atom: &Atom) -> Option<Poly> {
         let mut found = vec![];
         for (m, c) in self.terms.iter() {
-            let mut rest = Product::new();
+            let mut rest: SmallVec<[Atom; MAX_DEGREE]> = SmallVec::new();
             for a in m {
                 if a != atom {
                     if a.mentions(atom) {
@@ -290,7 +298,7 @@ impl Poly {
             }
             match m.len() - rest.len() {
                 0 => {}
-                1 => found.push((rest, *c)),
+                1 => found.push((Product::of_sorted(rest), *c)),
                 _ => return None,
             }
         }
@@ -317,9 +325,9 @@ impl Poly {
     /// `self / atom`, where every product contains it.
     pub fn exact_div_atom(&self, atom: &Atom) -> Option<Poly> {
         let divided = self.terms.iter().map(|(m, c)| {
-            let mut rest = m.clone();
-            rest.remove(m.iter().position(|a| a == atom)?);
-            Some((rest, *c))
+            let at = m.iter().position(|a| a == atom)?;
+            let rest = m.iter().enumerate().filter(|(i, _)| *i != at).map(|(_, a)| a.clone());
+            Some((Product::of_sorted(rest), *c))
         });
         Poly::from_products(divided.collect::<Option<Vec<Term>>>()?)
     }

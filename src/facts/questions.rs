@@ -183,11 +183,16 @@ impl<'a> Facts<'a> {
         if let Some((r, why)) = known.residue(bytes, &full) {
             return Some((r == 0, why.and(&at.because)));
         }
-        known.prove_not_divides(bytes, &full).map(|why| (false, why.and(&at.because)))
+        known.failed_division(bytes, &full).map(|why| (false, why.and(&at.because)))
     }
 
     /// How often the loop runs.
     pub fn trip(&self, k: LoopId) -> Result<Fact<Trip>, Missing> {
+        let find = || self.find_trip(k);
+        self.trips.get(k.0 as usize).map_or_else(find, |known| known.get_or_init(find).clone())
+    }
+
+    fn find_trip(&self, k: LoopId) -> Result<Fact<Trip>, Missing> {
         let lp = self.loop_state(k)?;
         let header = self.function.loops.get(k.0 as usize).map(|l| l.header_span);
         let fail = |why: &str| {

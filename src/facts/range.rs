@@ -1,14 +1,15 @@
 //! Intervals, and what is known of atoms on one path: bounds, inequalities and congruences with their reasons.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use super::atom::{Atom, Quotient};
 use super::because::Because;
+use super::bounds::Bounds;
 use super::divide::{as_congruence, is_residue, remainder_is};
 use super::interval::Interval;
+use super::list::List;
 use super::narrow::News;
 use super::poly::Poly;
 use super::search::Search;
@@ -26,14 +27,14 @@ pub struct Congruence {
 /// What holds at one place of the text. Atoms never change, so what holds stays true on the path.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    pub(super) bounds: Arc<BTreeMap<Atom, (Interval, Because)>>,
-    pub(super) nonneg: Arc<Vec<(Poly, Because)>>,
+    pub(super) bounds: Arc<Bounds>,
+    pub(super) nonneg: List<(Poly, Because)>,
     /// For each of them, whether its atoms were bounded anew since it was last found to tell nothing.
     pub(super) news: Arc<Vec<News>>,
-    pub(super) congruent: Arc<Vec<Congruence>>,
-    pub(super) equal: Arc<Vec<(Poly, Because)>>,
-    pub(super) nonzero: Arc<Vec<(Poly, Because)>>,
-    pub(super) choices: Arc<Vec<(Vec<Formula>, Because)>>,
+    pub(super) congruent: List<Congruence>,
+    pub(super) equal: List<(Poly, Because)>,
+    pub(super) nonzero: List<(Poly, Because)>,
+    pub(super) choices: List<(Vec<Formula>, Because)>,
 }
 
 /// One thing that is known at a place.
@@ -58,7 +59,7 @@ impl Known {
     /// Everything that was stated, with its reasons.
     pub fn stated(&self) -> Vec<(Stated, &Because)> {
         let bounds = self.bounds.iter().map(|(a, (range, b))| (Stated::Bound(a.clone(), *range), b));
-        let holds = |list: &'_ [(Poly, Because)], as_formula: fn(Poly) -> Formula| -> Vec<Formula> {
+        let holds = |list: &List<(Poly, Because)>, as_formula: fn(Poly) -> Formula| -> Vec<Formula> {
             list.iter().map(|(p, _)| as_formula(p.clone())).collect()
         };
         let formulas = [
@@ -82,32 +83,27 @@ impl Known {
         }
         self.assume_nonneg(poly.clone(), because.clone());
         if self.equal.len() < MAX_CONSTRAINTS {
-            Arc::make_mut(&mut self.equal).push((poly, because));
+            self.equal.push((poly, because));
         }
     }
 
     /// States `poly != 0`.
     pub fn assume_nonzero(&mut self, poly: Poly, because: Because) {
         if self.nonzero.len() < MAX_CONSTRAINTS {
-            Arc::make_mut(&mut self.nonzero).push((poly, because));
+            self.nonzero.push((poly, because));
         }
     }
 
     pub fn assume_congruent(&mut self, poly: Poly, modulus: i128, residue: i128, because: Because) {
         if modulus > 1 && self.congruent.len() < MAX_CONSTRAINTS {
-            Arc::make_mut(&mut self.congruent).push(Congruence {
-                poly,
-                modulus,
-                residue: residue.rem_euclid(modulus),
-                because,
-            });
+            self.congruent.push(Congruence { poly, modulus, residue: residue.rem_euclid(modulus), because });
         }
     }
 
     /// Keeps "one of these holds", as in the arm where `a && b` failed.
     pub fn remember_choice(&mut self, parts: Vec<Formula>, because: Because) {
         if self.choices.len() < MAX_CONSTRAINTS {
-            Arc::make_mut(&mut self.choices).push((parts, because));
+            self.choices.push((parts, because));
         }
     }
 
@@ -192,15 +188,16 @@ impl Known {
     }
 
     pub(super) fn range_of_product(&self, m: &[Atom], why: &mut impl Reasons) -> Interval {
-        let mut product = Interval::point(1);
-        for (i, atom) in m.iter().enumerate() {
+        let [first, rest @ ..] = m else { return Interval::point(1) };
+        let mut product = self.atom_range(first, why).factor();
+        for atom in rest {
             // An even power is no more than a product here; equal neighbours give a square, which is never negative.
             product = product.product(self.atom_range(atom, why));
-            if i == 1 && m.len() == 2 && m[0] == m[1] {
+            if m.len() == 2 && m[0] == m[1] {
                 product = product.meet(Interval::at_least(0));
             }
         }
-        if !m.is_empty() && is_block_volume(m) {
+        if is_block_volume(m) {
             product = product.meet(Interval::new(1, 1024));
             why.assuming("standing:block-limit");
         }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use smallvec::SmallVec;
+
 use super::atom::Atom;
 use super::because::Because;
 use super::poly::Poly;
@@ -13,6 +15,8 @@ type Quotients = (BTreeSet<Atom>, Vec<(Poly, Because)>);
 /// A search for a sum of inequalities.
 pub(super) struct Search<'k> {
     known: &'k Known,
+    /// The inequalities that are known.
+    nonneg: SmallVec<[&'k (Poly, Because); 32]>,
     /// Quotients that stand in the inequalities, and what holds of them; made when first needed.
     quotients: Option<Quotients>,
     budget: u32,
@@ -20,7 +24,7 @@ pub(super) struct Search<'k> {
 
 impl<'k> Search<'k> {
     pub(super) fn over(known: &'k Known) -> Search<'k> {
-        Search { known, quotients: None, budget: 400 }
+        Search { known, nonneg: SmallVec::new(), quotients: None, budget: 400 }
     }
 
     /// Why `poly >= 0`, from its range and at most `depth` inequalities.
@@ -32,8 +36,15 @@ impl<'k> Search<'k> {
             return None;
         }
         self.budget -= 1;
+        if self.nonneg.is_empty() {
+            self.nonneg = self.known.nonneg.iter().collect();
+        }
         let quotients = self.constraints(poly);
-        for (q, why) in self.known.nonneg.iter().chain(&quotients) {
+        // An inequality without an atom of the polynomial cancels nothing.
+        let marks = poly.factor_marks();
+        let related = self.nonneg.clone().into_iter().zip(self.known.news.iter());
+        let related = related.filter(|(_, news)| news.may_mention(marks)).map(|(known, _)| known);
+        for (q, why) in related.chain(&quotients) {
             // Take away a multiple of q that cancels a product that q and poly share with the same sign.
             for (m, c) in q.terms() {
                 let own = poly.coefficient_of(m);
@@ -51,12 +62,18 @@ impl<'k> Search<'k> {
 
     /// What holds of the quotients in `poly` and in the inequalities.
     fn constraints(&mut self, poly: &Poly) -> Vec<(Poly, Because)> {
-        let nonneg = &self.known.nonneg;
+        let nonneg = &self.nonneg;
         let (all, known) = self.quotients.get_or_insert_with(|| {
+            if !nonneg.iter().any(|(q, _)| q.has_quotient_factor()) {
+                return Quotients::default();
+            }
             let atoms: BTreeSet<Atom> = nonneg.iter().flat_map(|(q, _)| q.quotient_factors()).collect();
             let found = of_quotients(&atoms);
             (atoms, found)
         });
+        if !poly.has_quotient_factor() {
+            return known.clone();
+        }
         let own: BTreeSet<Atom> = poly.quotient_factors().collect();
         if own.is_subset(all) { known.clone() } else { of_quotients(&all.union(&own).cloned().collect()) }
     }

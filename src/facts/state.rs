@@ -126,6 +126,8 @@ pub struct Walked {
     pub(super) params_vary: bool,
     /// Serial numbers of made-up atoms on which the threads of a block may differ.
     pub(super) varying: BTreeSet<u32>,
+    /// Whether the walk asked anywhere if a number divides another.
+    pub(super) asked_divisibility: bool,
     /// Why nothing can be said about the function as a whole.
     pub taint: Option<(Option<Span>, String)>,
 }

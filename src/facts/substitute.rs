@@ -1,7 +1,8 @@
 //! Polynomials with other things, or numbers, in the place of atoms.
 
 use super::atom::Atom;
-use super::poly::{Poly, Product, function};
+use super::poly::{Poly, function};
+use super::product::Product;
 
 impl Poly {
     /// Replaces `atom` everywhere, also inside quotients and functions.

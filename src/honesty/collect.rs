@@ -305,7 +305,7 @@ impl Collector<'_> {
         let span = self.facts.function.name_span;
         let args: Vec<Value> =
             places.iter().map(|p| Value::Anchor(Anchor { function: self.at, place: *p, span })).collect();
-        let query = Query { facts: self.facts, args: &args, keywords: &[], together: &[] };
+        let query = Query { facts: self.facts, args: &args, keywords: &[], together: &[], brief: false };
         match registry().eval(predicate, &query) {
             answer @ Answer::Known { .. } if answer.is_true() => match answer {
                 Answer::Known { because, .. } => Some(because),

@@ -86,14 +86,14 @@ fn numbers(facts: &Facts, a: &Number, op: Relation, b: &Number) -> Answer {
         Relation::Gt => less(&b.poly, &a.poly, 1),
         Relation::Ge => less(&b.poly, &a.poly, 0),
     };
-    let text = format!("`{}` against `{}`", facts.render(&a.poly), facts.render(&b.poly));
+    let text = || format!("`{}` against `{}`", facts.render(&a.poly), facts.render(&b.poly));
     match formula.and_then(|f| f.decide(&known)) {
         Some((true, why)) => Answer::yes(because.and(&why)),
         Some((false, why)) => {
             let at = because.places();
-            Answer::no(because.and(&why), text, at)
+            Answer::no(because.and(&why), text(), at)
         }
-        None => Answer::unknown(format!("which holds is not known: {text}")),
+        None => Answer::unknown(format!("which holds is not known: {}", text())),
     }
 }
 
@@ -118,10 +118,10 @@ pub fn divides(facts: &Facts, divisor: &Number, number: &Number) -> Answer {
     if let Some(why) = known.prove_divides(d.abs(), &number.poly) {
         return Answer::yes(because.and(&why));
     }
-    let text = format!("{d} does not divide `{}`", facts.render(&number.poly));
     match known.prove_not_divides(d.abs(), &number.poly) {
         Some(why) if !number.clamped => {
             let at = because.places();
+            let text = format!("{d} does not divide `{}`", facts.render(&number.poly));
             Answer::no(because.and(&why), text, at)
         }
         _ => Answer::Unknown {

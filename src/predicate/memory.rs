@@ -267,6 +267,7 @@ fn aligned(q: &Query) -> Answer {
         match q.facts.aligned(&a.pointer, &a.known, bytes) {
             Some((true, because)) => Answer::yes(because),
             Some((false, because)) => Answer::no(because, format!("the address is never a multiple of {bytes}"), here),
+            None if q.brief => Answer::unknown("the alignment"),
             None => {
                 let name = q.facts.function.var(a.pointer.root).name.clone();
                 Answer::Unknown {

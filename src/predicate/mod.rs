@@ -35,6 +35,8 @@ pub struct Query<'a> {
     pub keywords: &'a [(Value, Value)],
     /// The accesses of the group that is asked about, which the skill rewrites together.
     pub together: &'a [AccessId],
+    /// Nobody reads why something is unknown: asked at one launch, where [`everywhere`] tells what is said for any.
+    pub brief: bool,
 }
 
 /// How a condition can be tested while the program runs.

@@ -33,7 +33,7 @@ fn ask(text: &str, assume: &[&str], name: &str, place: Place, more: &[Value]) ->
         }
         args.extend(more.iter().cloned());
         show(&everywhere(analysis, |_, facts| {
-            registry().eval(name, &Query { facts, args: &args, keywords: &[], together: &[] })
+            registry().eval(name, &Query { facts, args: &args, keywords: &[], together: &[], brief: false })
         }))
     })
 }
@@ -177,10 +177,11 @@ fn alignment_guard(text: &str, what: &str, assume: &[&str]) -> String {
         let keywords: Vec<_> =
             a.loops.iter().map(|k| (anchor(Place::Loop(*k)), Value::Symbol("first".into()))).collect();
         let args = [anchor(Place::Access(AccessId(id as u32)))];
-        let address = registry().eval("address", &Query { facts, args: &args, keywords: &keywords, together: &[] });
+        let address =
+            registry().eval("address", &Query { facts, args: &args, keywords: &keywords, together: &[], brief: false });
         let Answer::Known { value, .. } = address else { return "no address".into() };
         let args = [value, Value::int(16), Value::Symbol("all rows".into())];
-        let query = Query { facts, args: &args, keywords: &[], together: &[] };
+        let query = Query { facts, args: &args, keywords: &[], together: &[], brief: false };
         let Guard::Code(emit) = registry().get("aligned").unwrap().guard else { return "no guard".into() };
         match emit(&query) {
             Ok(code) => code.text,
@@ -247,7 +248,7 @@ fn answers_about_nothing_are_unknown() {
     for p in registry().iter() {
         let text = "__global__ void k(float* y) { y[0] = 1; }";
         let got = run(text, &[], |analysis, _| {
-            show(&(p.eval)(&Query { facts: &analysis.general, args: &[], keywords: &[], together: &[] }))
+            show(&(p.eval)(&Query { facts: &analysis.general, args: &[], keywords: &[], together: &[], brief: false }))
         });
         if !p.signature.params.is_empty() {
             assert_eq!(got, "unknown", "{}", p.name);
@@ -285,13 +286,15 @@ fn ask_everything(text: &str) -> usize {
             let keywords = [(second.clone(), Value::Symbol("first".into()))];
             let args = [anchor(*place), second];
             for p in registry().iter() {
-                let query = Query { facts: &analysis.general, args: &args, keywords: &keywords, together: &[] };
+                let query =
+                    Query { facts: &analysis.general, args: &args, keywords: &keywords, together: &[], brief: false };
                 let answer = (p.eval)(&query);
                 if let (Answer::Known { value: value @ Value::Address(_), .. }, Some(aligned)) =
                     (&answer, registry().get("aligned"))
                 {
                     let args = [value.clone(), Value::int(16)];
-                    let query = Query { facts: &analysis.general, args: &args, keywords: &[], together: &[] };
+                    let query =
+                        Query { facts: &analysis.general, args: &args, keywords: &[], together: &[], brief: false };
                     (aligned.eval)(&query);
                 }
                 asked += 1;

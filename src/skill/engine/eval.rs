@@ -18,6 +18,8 @@ struct Scope<'q> {
     values: BTreeMap<&'q str, Answer>,
     /// The accesses of the group, which the body rewrites together.
     together: Vec<AccessId>,
+    /// As in [`Query::brief`].
+    brief: bool,
 }
 
 /// Asks about one function, of a skill with its bindings. Of a group, `member` stands for its name.
@@ -57,7 +59,7 @@ impl<'q> Asking<'q, '_> {
     }
 
     fn scope(&self, n: usize, facts: &Facts) -> Option<&Scope<'q>> {
-        Some(self.scopes.get(n)?.get_or_init(|| scope(facts, self.about)))
+        Some(self.scopes.get(n)?.get_or_init(|| scope(facts, self.about, n > 0)))
     }
 
     /// What a tunable or a `let` is everywhere.
@@ -99,7 +101,7 @@ pub fn has_tail(test: &Expr) -> bool {
 }
 
 /// Bindings, tunables at their defaults, then the `let`s in order.
-fn scope<'q>(facts: &Facts, about: About<'q>) -> Scope<'q> {
+fn scope<'q>(facts: &Facts, about: About<'q>, brief: bool) -> Scope<'q> {
     let mut anchors: BTreeMap<&str, Anchor> = BTreeMap::new();
     for (name, bound) in about.bindings {
         if let Bound::One(anchor) = bound {
@@ -113,7 +115,7 @@ fn scope<'q>(facts: &Facts, about: About<'q>) -> Scope<'q> {
     });
     let together = about.bindings.values().filter(|b| matches!(b, Bound::Each(_))).flat_map(Bound::anchors);
     let together = together.filter_map(|a| if let Place::Access(id) = a.place { Some(id) } else { None }).collect();
-    let mut scope = Scope { anchors, values: tuned.collect(), together };
+    let mut scope = Scope { anchors, values: tuned.collect(), together, brief };
     for definition in &about.skill.lets {
         let answer = value(facts, &definition.value, &scope);
         scope.values.insert(&definition.name.node, answer);
@@ -164,7 +166,8 @@ fn named(facts: &Facts, name: &str, scope: &Scope) -> Answer {
 fn call(facts: &Facts, name: &str, arguments: &[Argument], scope: &Scope) -> Answer {
     match evaluate(facts, arguments, scope) {
         Ok(Evaluated { args, keywords, because }) => {
-            let query = Query { facts, args: &args, keywords: &keywords, together: &scope.together };
+            let query =
+                Query { facts, args: &args, keywords: &keywords, together: &scope.together, brief: scope.brief };
             resting_on(registry().eval(name, &query), &because)
         }
         Err(unknown) => unknown,
@@ -338,7 +341,10 @@ fn emit(facts: &Facts, name: &str, arguments: &[Argument], scope: &Scope) -> Res
     let predicate = registry().get(name).ok_or_else(|| format!("`{name}` is no predicate"))?;
     let Guard::Code(emit) = predicate.guard else { return Err(format!("`{name}` has no run-time test")) };
     match evaluate(facts, arguments, scope) {
-        Ok(e) => emit(&Query { facts, args: &e.args, keywords: &e.keywords, together: &scope.together }),
+        Ok(Evaluated { args, keywords, .. }) => {
+            let together = &scope.together;
+            emit(&Query { facts, args: &args, keywords: &keywords, together, brief: scope.brief })
+        }
         Err(Answer::Unknown { reason, .. }) => Err(reason),
         Err(Answer::Known { .. }) => Err("an argument has no value".into()),
     }

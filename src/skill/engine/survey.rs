@@ -210,7 +210,7 @@ fn judge_one<'a>(
     }
     match judge::judge(skill, eval, &bindings, revision) {
         Judgement::Sound { proof, bindings, values, excluded } => {
-            let proof = without_needless_tail(input, skill, at, macros, &bindings, proof);
+            let proof = without_needless_tail(input, skill, at, macros, eval.analysis, &bindings, proof);
             let payoff = judge::payoff(skill, eval, &bindings);
             let site = site(bindings, values);
             let kind = FindingKind::Applies {
@@ -236,11 +236,18 @@ fn without_needless_tail(
     skill: &Skill,
     at: FunctionRef,
     macros: &[Macros],
+    analysis: &Analysis,
     bindings: &BTreeMap<String, Bound>,
     proof: Proof,
 ) -> Proof {
     let Some(plan) = proof.needs_tail().then(|| Plan::of(&proof)).flatten() else { return proof };
     let tested: Vec<Assumption> = plan.terms.iter().filter_map(|t| parse_assumption(t, None).ok()).collect();
+    if tested.is_empty() {
+        return proof;
+    }
+    if let Some(analysis) = analysis.assuming(&tested) {
+        return judge::settle_tails(skill, &Evaluator { analysis: &analysis }, bindings, proof);
+    }
     let mut assumptions = input.assumptions.of(&input.program.function(at).name);
     assumptions.extend(&tested);
     let Some(analysis) = analyse(input.program, macros, at, &assumptions) else { return proof };

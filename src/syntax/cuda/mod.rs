@@ -4,6 +4,7 @@
 //! that is not read faithfully carries a [`Flaw`](crate::ir::Flaw).
 
 mod call;
+mod compact;
 mod constant;
 mod declarator;
 mod declare;
@@ -86,6 +87,8 @@ fn lower_once(input: &Input) -> (Unit, Vec<misparse::Patch>) {
         f.exprs.shrink_to_fit();
         f.stmts.shrink_to_fit();
         f.vars.shrink_to_fit();
+        f.accesses.shrink_to_fit();
+        f.calls.shrink_to_fit();
     }
     (unit, patches)
 }

@@ -3,6 +3,7 @@
 //! The parser's own tree is walked once, by cursor. Every question after that (which kind, which child has this field)
 //! is a look into one array in the order of the text.
 
+use super::compact::Compact;
 use super::kind::{Field, Kind, ORIGINAL, entry, field_of};
 use std::cell::Cell;
 use std::ops::{ControlFlow, Range};
@@ -139,27 +140,37 @@ pub fn parse_tree(masked: &str) -> Option<Tree> {
         return None;
     }
     // The parser reports every hundred operations or so; clean text takes about one report per two hundred bytes.
-    parse_within(masked, 2_000 + masked.len() / 16)
+    let limit = 2_000 + masked.len() / 16;
+    let compact = Compact::of(masked).and_then(|compact| {
+        let tree = parse_within(&compact.text, limit).filter(|tree| !tree.root_node().has_error())?;
+        Some(flat(&tree, |start, end| compact.place(start, end)))
+    });
+    // How the parser mends an error depends on how many characters it leaves out.
+    compact.or_else(|| parse_within(masked.as_bytes(), limit).map(|tree| flat(&tree, as_it_is)))
 }
 
-fn parse_within(masked: &str, limit: usize) -> Option<Tree> {
+/// The place of a node of the text itself.
+fn as_it_is(start: usize, end: usize) -> (u32, u32) {
+    (start as u32, end as u32)
+}
+
+fn parse_within(bytes: &[u8], limit: usize) -> Option<tree_sitter::Tree> {
     let mut reports = 0usize;
     let mut progress = |_: &tree_sitter::ParseState| {
         reports += 1;
         if reports > limit { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let options = ParseOptions::new().progress_callback(&mut progress);
-    let bytes = masked.as_bytes();
     let mut parser = PARSER.take().or_else(new_parser)?;
     let tree = parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or(&[]), None, Some(options));
     // A parse that was stopped would go on with the next text.
     parser.reset();
     PARSER.set(Some(parser));
-    Some(flat(&tree?))
+    tree
 }
 
 /// Walks the tree once. The counts of children spare the cursor its vain steps, which are its dearest.
-fn flat(tree: &tree_sitter::Tree) -> Tree {
+fn flat(tree: &tree_sitter::Tree, place: impl Fn(usize, usize) -> (u32, u32)) -> Tree {
     let root = tree.root_node();
     let broken = root.has_error();
     let mut nodes: Vec<Raw> = Vec::with_capacity(root.descendant_count());
@@ -175,9 +186,10 @@ fn flat(tree: &tree_sitter::Tree) -> Tree {
             marks |= if node.has_error() { BROKEN } else { 0 } | if node.is_missing() { MISSING } else { 0 };
         }
         let at = nodes.len() as u32;
+        let (start, end) = place(node.start_byte(), node.end_byte());
         nodes.push(Raw {
-            start: node.start_byte() as u32,
-            end: node.end_byte() as u32,
+            start,
+            end,
             after: at + 1,
             parent: open.last().map_or(0, |p| p.0),
             id,
@@ -288,8 +300,19 @@ pub(super) fn around(tree: &Tree, range: Range<usize>) -> impl Iterator<Item = N
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+
+    /// Every node but comments and the root, as the text itself and as its compact form give it.
+    pub(in super::super) fn both(text: &str) -> [Vec<String>; 2] {
+        let limit = 2_000 + text.len();
+        let listed = |tree: Tree| -> Vec<String> {
+            let nodes = tree.nodes.iter().skip(1).filter(|n| n.kind != Kind::Comment);
+            nodes.map(|n| format!("{} {:?} {}..{} {}", entry(n.id).name, n.field, n.start, n.end, n.marks)).collect()
+        };
+        let plain = parse_within(text.as_bytes(), limit).map(|tree| listed(flat(&tree, as_it_is)));
+        [plain, parse_tree(text).map(listed)].map(Option::unwrap_or_default)
+    }
 
     fn written(text: &str) -> String {
         let tree = parse_tree(text).expect("a tree");
@@ -300,7 +323,7 @@ mod tests {
     fn a_parse_that_was_stopped_leaves_no_trace() {
         let text = "__global__ void k(float* p) { if (p[0] < 1) p[1] = f<2>(p); }\n";
         let before = written(text);
-        assert!(parse_within(&text.repeat(500), 3).is_none());
+        assert!(parse_within(text.repeat(500).as_bytes(), 3).is_none());
         assert_eq!(written(text), before);
     }
 
