@@ -6,6 +6,7 @@ use crate::ir::*;
 use crate::source::{FileId, SourceFile, Sources};
 
 mod adversarial;
+mod tested;
 mod values;
 
 /// Runs `ask` on the kernel `k` of `text` in every context: the general one first, and the others where that one does
