@@ -10,7 +10,7 @@ use kopt::gate::timing::stats::{Speed, compared};
 use kopt::gate::timing::{TimingOutcome, time_pair};
 use kopt::gate::{Fault, KernelKey, Outcome, Settings, Side, verify_pair};
 use kopt::gpu::job::{Failed, GpuError, Stage};
-use kopt::gpu::timing::{Answer, Cache, Method, Peaks, Policy, Sample, State, Timed, Timer, Timing, When};
+use kopt::gpu::timing::{Answer, Cache, Difference, Method, Peaks, Policy, Sample, State, Timed, Timer, Timing, When};
 use kopt::ptx::Program;
 use kopt::source::{FileId, SourceFile};
 use serde_json::Value;
@@ -65,6 +65,11 @@ fn timed(times: [f64; 3]) -> Timed {
         guards: vec![],
         notes: vec![],
     }
+}
+
+/// Parts 0 and 1, the first byte of which stands there in the output.
+fn difference(from: u64) -> Option<Difference> {
+    Some(Difference { parts: (0, 1), from, is_window: from > 0 })
 }
 
 /// What is said where the stopwatch answers this.
@@ -132,7 +137,7 @@ fn a_candidate_that_is_wrong_while_it_is_timed_has_no_speed() {
     for when in [When::Before, When::During, When::After] {
         let found = said(&|_| {
             let mut t = timed([500.0, 500.0, 300.0]);
-            t.answers.push(Answer { arm: 2, output: 0, contents: 1, when, differing: Some((0, 1)) });
+            t.answers.push(Answer { arm: 2, output: 0, contents: 1, when, differing: difference(0) });
             Ok((t, vec![right.clone(), wrong.clone()]))
         });
         let found = found.expect("samples");
@@ -140,6 +145,15 @@ fn a_candidate_that_is_wrong_while_it_is_timed_has_no_speed() {
         assert_eq!((output.as_str(), mismatch.index), ("y", 777));
         assert!(matches!(found.speed, Speed::Inconclusive(_)));
     }
+    // A window that begins at element 1024.
+    let found = said(&|_| {
+        let mut t = timed([500.0; 3]);
+        t.answers.push(Answer { arm: 2, output: 0, contents: 1, when: When::Before, differing: difference(4096) });
+        Ok((t, vec![right.clone(), wrong.clone()]))
+    });
+    let found = found.expect("samples");
+    assert!(matches!(found.faults.as_slice(), [Fault::Mismatch { mismatch, .. }] if mismatch.index == 777 + 1024));
+    assert!(found.not_checked.iter().any(|n| n.contains("beyond the first 128 MB")));
     let spoils = said(&|_| Ok((Timed { spoiled: vec![(2, 0)], ..timed([500.0; 3]) }, vec![]))).expect("samples");
     assert!(matches!(spoils.faults.as_slice(), [Fault::WritesInput { name, .. }] if name == "x"));
     let beside = said(&|_| Ok((Timed { guards: vec![(2, 1)], ..timed([500.0; 3]) }, vec![]))).expect("samples");
@@ -161,7 +175,7 @@ fn what_is_wrong_with_the_original_or_the_machine_says_nothing_of_the_candidate(
     // Other bits of the control alone: the original is not deterministic, which is worth a remark.
     let found = said(&|_| {
         let mut t = timed([500.0; 3]);
-        t.answers.push(Answer { arm: 1, output: 0, contents: 1, when: When::After, differing: Some((0, 1)) });
+        t.answers.push(Answer { arm: 1, output: 0, contents: 1, when: When::After, differing: difference(0) });
         Ok((t, vec![vec![0; 4 * LARGE as usize], vec![1; 4 * LARGE as usize]]))
     });
     let found = found.expect("samples");

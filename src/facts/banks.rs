@@ -76,7 +76,10 @@ impl Facts<'_> {
                     .iter()
                     .filter(|g| (g.name == *n || g.qualified == *n) && (g.is_const || g.is_constexpr));
                 match (hits.next(), hits.next()) {
-                    (Some(g), None) => Some((g.value?, Because::at(g.span, format!("`{n}`")))),
+                    (Some(g), None) => {
+                        let behind = self.macros.behind(g, self.unit)?;
+                        Some((g.value?, Because::at(g.span, format!("`{n}`")).and(&behind)))
+                    }
                     _ => None,
                 }
             }

@@ -285,7 +285,10 @@ fn constant(unit: &Unit, macros: Option<&Macros>, text: &str) -> Option<(i128, B
     let last = text.rsplit("::").next().unwrap_or(text);
     let mut globals = unit.globals.iter().filter(|g| g.name == last && (g.is_const || g.is_constexpr));
     match (globals.next(), globals.next()) {
-        (Some(g), None) => g.value.map(|v| (v, Because::at(g.span, format!("`{text}`")))),
+        (Some(g), None) => {
+            let behind = macros?.behind(g, unit)?;
+            g.value.map(|v| (v, Because::at(g.span, format!("`{text}`")).and(&behind)))
+        }
         _ => None,
     }
 }

@@ -135,7 +135,9 @@ impl Walker<'_> {
         if self.notes.escaped.contains(&v) {
             let because = Because::at(span, format!("`{}` may change without being named", var.name));
             let constant = (var.is_const || var.is_constexpr) && !var.is_volatile;
-            if let Some(value) = self.global_constant(&var.name).filter(|_| constant && var.kind == VarKind::Global) {
+            let constant = self.global_constant(&var.name).filter(|_| constant && var.kind == VarKind::Global);
+            if let Some((value, behind)) = constant {
+                let because = because.and(&behind);
                 return int(Poly::constant(value), scalar_of(&var.ty).unwrap_or(Scalar::I32), because);
             }
             return self.fresh_of_type(&var.ty, false, because);
@@ -149,13 +151,15 @@ impl Walker<'_> {
         }
     }
 
-    pub(super) fn global_constant(&self, name: &str) -> Option<i128> {
+    pub(super) fn global_constant(&self, name: &str) -> Option<(i128, Because)> {
         let last = name.rsplit("::").next().unwrap_or(name);
         let named = |g: &&Global| (g.qualified == name || g.name == last) && (g.is_const || g.is_constexpr);
         let mut hits = self.scope.unit.globals.iter().filter(named);
         // Two constants of one name in different namespaces: which is meant is not known.
         match (hits.next(), hits.next()) {
-            (Some(g), None) if !self.scope.macros.contains(&g.name) => g.value,
+            (Some(g), None) if !self.scope.macros.contains(&g.name) => {
+                Some((g.value?, self.scope.macros.behind(g, self.scope.unit)?))
+            }
             _ => None,
         }
     }
@@ -197,7 +201,8 @@ impl Walker<'_> {
             let because = because.and(&macros.reservation(name));
             return if one { int(Poly::constant(v), ty, because) } else { Value::Other };
         }
-        if let Some(v) = self.global_constant(name) {
+        if let Some((v, behind)) = self.global_constant(name) {
+            let because = because.and(&behind);
             let declared = self.scope.unit.globals.iter().find(|g| g.name == name || g.qualified == name);
             return match declared.and_then(|g| scalar_of(&g.ty)) {
                 Some(Scalar::Bool) | None => Value::Other,

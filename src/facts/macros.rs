@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::because::Because;
 use super::names::{Effects, Names};
-use crate::ir::{FunctionRef, Program};
+use crate::ir::{FunctionRef, Global, Program, Unit};
 use crate::source::Span;
 use crate::source::tokens::{TokenKind, WordState, scan_code};
 
@@ -144,9 +144,42 @@ impl Macros {
         self.texts.get(name).is_none_or(|t| t.len() <= read)
     }
 
-    /// The assumption on which the value of a constant rests that the command line may set.
+    /// The assumption on which the value of a constant rests that the command line may set, by itself or through a name in
+    /// its body.
     pub fn reservation(&self, name: &str) -> Because {
-        if self.tested.contains(name) { Because::assuming("implicit:default-macros") } else { Because::nothing() }
+        let mut open = vec![name];
+        let mut seen = BTreeSet::new();
+        while let Some(word) = open.pop() {
+            if self.tested.contains(word) {
+                return Because::assuming("implicit:default-macros");
+            }
+            if seen.insert(word) {
+                open.extend(self.bodies.get(word).into_iter().flatten().map(String::as_str));
+            }
+        }
+        Because::nothing()
+    }
+
+    /// What the value of a constant variable rests on; none where a macro that its initialiser names may be another one, in
+    /// a branch that was not read.
+    pub fn behind(&self, constant: &Global, unit: &Unit) -> Option<Because> {
+        let words = |g: &Global| g.init.as_deref().map(identifiers).unwrap_or_default();
+        let mut open = words(constant);
+        let mut seen = BTreeSet::new();
+        let mut because = Because::nothing();
+        while let Some(word) = open.pop() {
+            if !seen.insert(word.clone()) {
+                continue;
+            }
+            let read = unit.constants.iter().filter(|(n, ..)| *n == word).count();
+            if self.texts.get(&word).is_some_and(|texts| texts.len() > read.max(1)) {
+                return None;
+            }
+            because = because.and(&self.reservation(&word));
+            open.extend(self.bodies.get(&word).into_iter().flatten().cloned());
+            open.extend(unit.globals.iter().filter(|g| g.name == word).flat_map(words));
+        }
+        Some(because)
     }
 
     /// Whether a definition of `name` has an unsigned number in it.

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use rayon::prelude::*;
+
 use super::finding::{Located, locate};
 use super::machine::{CANARY, Machine, Placed};
 use super::side::{KernelKey, Side};
@@ -113,9 +115,20 @@ pub enum Stopped {
 
 /// The bytes of every buffer before the first step, the same for both sides of a comparison.
 pub fn starts(plan: &ConcretePlan) -> Result<Vec<Vec<u8>>, String> {
-    let of = |b: &ConcreteBuffer| b.start_bytes(0..b.elements).map_err(|e| format!("`{}`: {e}", b.name));
+    let of = |b: &ConcreteBuffer| {
+        if b.elements <= PIECE {
+            return b.start_bytes(0..b.elements).map_err(|e| format!("`{}`: {e}", b.name));
+        }
+        // Any part can be made by itself; the whole does not depend on how it is cut.
+        let piece = |n: u64| b.start_bytes(n * PIECE..b.elements.min((n + 1) * PIECE));
+        let pieces: Result<Vec<Vec<u8>>, _> = (0..b.elements.div_ceil(PIECE)).into_par_iter().map(piece).collect();
+        pieces.map(|p| p.concat()).map_err(|e| format!("`{}`: {e}", b.name))
+    };
     plan.buffers.iter().map(of).collect()
 }
+
+/// Elements of a buffer that are made at once.
+const PIECE: u64 = 1 << 18;
 
 /// Runs `plan` with the kernels of `side`; `starts` are the contents that the plan's buffers begin with.
 ///

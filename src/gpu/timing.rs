@@ -160,8 +160,18 @@ pub struct Answer {
     /// Which contents the set had.
     pub contents: u32,
     pub when: When,
-    /// Where they differ: the part of the reply with the first arm's bytes and that with this arm's.
-    pub differing: Option<(usize, usize)>,
+    pub differing: Option<Difference>,
+}
+
+/// Where two answers differ, as parts of the reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Difference {
+    /// The part with the first arm's bytes, and that with this arm's.
+    pub parts: (usize, usize),
+    /// The first of these bytes in the output; large outputs come as a window around the first difference.
+    pub from: u64,
+    /// Whether there is more of the output beyond the window.
+    pub is_window: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -91,9 +91,18 @@ fn constants_that_may_have_another_value() {
     };
     assert_eq!(at("#define N 4\n").as_deref(), Some("true assumed aligned(x,16)"));
     assert_eq!(at("constexpr int N = 4;\n").as_deref(), Some("true assumed aligned(x,16)"));
-    let default = "#ifndef N\n#define N 4\n#endif\n";
-    assert!(at(default).is_none_or(|a| a.contains("implicit:default-macros")), "{:?}", at(default));
+    for default in [
+        "#ifndef N\n#define N 4\n#endif\n",
+        "#ifndef M\n#define M 4\n#endif\n#define N (M * 2)\n",
+        "#ifndef M\n#define M 4\n#endif\nconst int N = M;\n",
+        "#ifndef M\n#define M 4\n#endif\nconst int L = M * 2;\nconstexpr int N = L;\n",
+    ] {
+        assert!(at(default).is_none_or(|a| a.contains("implicit:default-macros")), "{default}: {:?}", at(default));
+    }
     for head in [
+        "#if A\nconst int M = 4;\n#else\nconst int M = 3;\n#endif\nconst int N = M;\n",
+        "#if A\n#define M 4\n#else\n#define M 3\n#endif\nconst int N = M;\n",
+        "#if A\n#define M 4\n#else\n#define M 3\n#endif\n#define N (M + 0)\n",
         "#define N 4\n#undef N\n#define N 3\n",
         "#if A\n#define N 4\n#else\n#define N 3\n#endif\n",
         "namespace a { constexpr int N = 4; }\nnamespace b { constexpr int N = 5; }\n",

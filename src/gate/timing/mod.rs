@@ -178,15 +178,26 @@ fn faults(
     let runs: Vec<CellRun> = groups.iter().map(group).collect();
     let all: Vec<&CellRun> = runs.iter().collect();
     let bounds = Bounds::new(original.side, candidate.side, &all, emulated, settings);
-    for run in &runs {
+    for (run, group) in runs.iter().zip(&groups) {
         let judged = judge(run, &original.side.plan.permissions, &|n, _| (bounds.of(run, n), None));
         if let CellVerdict::Failed(faults) = judged.verdict {
-            found.extend(
-                faults.into_iter().filter(|f| !matches!(f, Fault::Unwritten { .. } | Fault::Overwrites { .. })),
-            );
+            let values =
+                faults.into_iter().filter(|f| !matches!(f, Fault::Unwritten { .. } | Fault::Overwrites { .. }));
+            found.extend(values.map(|f| placed(f, run, &timed.answers, *group)));
         }
     }
     found
+}
+
+/// The fault with its place in the whole output, of which a window was looked at.
+fn placed(mut fault: Fault, run: &CellRun, answers: &[Answer], (contents, when): (u32, When)) -> Fault {
+    if let Fault::Mismatch { output, dtype, mismatch, .. } = &mut fault {
+        let n = run.original.outputs.iter().position(|o| o.name == *output);
+        let own = |a: &&Answer| (a.arm, a.contents, a.when) == (CANDIDATE, contents, when) && Some(a.output) == n;
+        let from = answers.iter().find(own).and_then(|a| a.differing).map_or(0, |d| d.from);
+        mismatch.index += from / u64::from(dtype.bytes()).max(1);
+    }
+    fault
 }
 
 /// Outputs of the original and of the candidate as a run of the cell; those that are equal are left empty.
@@ -210,7 +221,7 @@ fn run(
     for (n, buffer) in plan.buffers.iter().filter(|b| matches!(b.role, Role::Out | Role::InOut)).enumerate() {
         let differing = answers.iter().find(|a| a.output == n).and_then(|a| a.differing);
         let part = |n: usize| parts.get(n).cloned().unwrap_or_default();
-        let (first, own) = differing.map_or_else(Default::default, |(a, b)| (part(a), part(b)));
+        let (first, own) = differing.map_or_else(Default::default, |d| (part(d.parts.0), part(d.parts.1)));
         original.outputs.push(output(&buffer.name, buffer.dtype, first));
         candidate.outputs.push(output(&buffer.name, buffer.dtype, own));
     }
@@ -255,6 +266,9 @@ fn not_checked(t: &TimingOutcome, timed: &Timed, asked: &Request) -> Vec<String>
         found.push(
             "whether physics allows the time: the bytes that must move, or the device's peaks, are not known".into(),
         );
+    }
+    if timed.answers.iter().any(|a| a.arm == CANDIDATE && a.differing.is_some_and(|d| d.is_window)) {
+        found.push("answers beyond the first 128 MB that differ, of an output that differs".to_owned());
     }
     if timed.looked_at == 0 {
         found.push("answers between the samples".to_owned());

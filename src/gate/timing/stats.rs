@@ -12,6 +12,8 @@ pub const CANDIDATE: u32 = 2;
 pub const LEAST_MARGIN: f64 = 0.01;
 /// And at least so many times what the original differs from itself.
 const SPREADS: f64 = 3.0;
+/// A margin above this is none within which two versions count as equivalent.
+const MOST_MARGIN: f64 = 0.05;
 /// Quantile of the normal distribution for an interval that holds the median in 99 of 100 cases.
 const Z: f64 = 2.576;
 /// Fewer pairs decide nothing.
@@ -119,6 +121,8 @@ fn speed(c: &Compared) -> Speed {
         Speed::Improved
     } else if high < 1.0 - c.margin {
         Speed::Slower
+    } else if c.margin > MOST_MARGIN {
+        Speed::Inconclusive(format!("the original differs from itself by {:.1} %", 100.0 * c.spread))
     } else if low >= 1.0 - c.margin && high <= 1.0 + c.margin {
         Speed::Equivalent
     } else {

@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 
 use super::super::driver::{Context, DeviceMemory, Function, Module};
 use super::super::job::Step;
-use super::super::timing::{Answer, Policy, Timed, Timing, When};
+use super::super::timing::{Answer, Difference, Policy, Timed, Timing, When};
 use super::clock::{self, Watch};
 use super::samples::{Plans, sample_all};
 use super::sets::{Set, Sources, Version};
 use super::tools::{self, Tools};
 use super::{Trouble, images, name, nonsense, other, run};
 
-/// At most so many bytes of differing answers are sent back.
-const SENT_BACK: u64 = 3 << 30;
+/// Of an answer that differs at most so many bytes are sent back.
+const WINDOW: u64 = 128 << 20;
+/// Where a window begins is a multiple of this, so that no element is cut.
+const GRAIN: u64 = 4096;
 /// Samples with other answers that are kept; one would be enough.
 const MOST_DURING: usize = 4;
 
@@ -165,17 +167,16 @@ impl<'a> Book<'a> {
         let both = original.outputs(original.set(set.contents)?).zip(version.outputs(set));
         for (output, ((place, first), (_, own))) in both.enumerate() {
             let bytes = place.buffer.bytes;
+            let same = |offset: u64, bytes: u64| {
+                bench.tools.are_equal((&first.memory, first.first + offset), (&own.memory, own.first + offset), bytes)
+            };
             let mut differing = None;
-            if !bench.tools.are_equal((&first.memory, first.first), (&own.memory, own.first), bytes)? {
-                let sent: u64 = self.sent.iter().map(|s| s.len() as u64).sum();
-                if sent.saturating_add(2 * bytes) > SENT_BACK {
-                    return Err(Trouble::Other(format!(
-                        "answers of {bytes} bytes differ and are too large to be looked at"
-                    )));
-                }
-                differing = Some((self.sent.len(), self.sent.len() + 1));
-                self.sent.push(first.read(&place.buffer)?);
-                self.sent.push(own.read(&place.buffer)?);
+            if !same(0, bytes)? {
+                let (from, length) = if bytes <= WINDOW { (0, bytes) } else { window(bytes, &same)? };
+                let parts = (self.sent.len(), self.sent.len() + 1);
+                self.sent.push(other("reading memory", first.memory.read(first.first + from, length))?);
+                self.sent.push(other("reading memory", own.memory.read(own.first + from, length))?);
+                differing = Some(Difference { parts, from, is_window: length < bytes });
             }
             self.answers.push(Answer { arm, output, contents, when, differing });
         }
@@ -200,6 +201,20 @@ impl<'a> Book<'a> {
         }
         Ok(())
     }
+}
+
+/// The first bytes that differ, and as many as go into a window: where it begins, and its length. `same` compares a range.
+fn window(bytes: u64, same: &dyn Fn(u64, u64) -> Result<bool, Trouble>) -> Result<(u64, u64), Trouble> {
+    // The first difference lies at or after `low` and before `high`.
+    let (mut low, mut high) = (0, bytes);
+    while high - low > GRAIN {
+        let middle = low + (high - low).div_ceil(2).div_ceil(GRAIN) * GRAIN;
+        if middle >= high {
+            break;
+        }
+        if same(low, middle - low)? { low = middle } else { high = middle }
+    }
+    Ok((low, WINDOW.min(bytes - low)))
 }
 
 /// A run with these contents.

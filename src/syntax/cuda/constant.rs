@@ -2,7 +2,7 @@
 
 use super::expr::binary_op;
 use super::lower::Lower;
-use crate::ir::BinaryOp;
+use crate::ir::{BinaryOp, Global};
 use crate::source::mask::evaluate;
 
 const DEPTH: u32 = 40;
@@ -20,11 +20,25 @@ impl Lower<'_> {
     }
 
     pub fn known_constant(&self, name: &str) -> Option<i128> {
-        let macros = self.unit.constants.iter().rev().find(|(n, ..)| n == name).map(|(_, v, _)| *v);
-        let globals = || self.unit.globals.iter().rev().find(|g| g.name == name || g.qualified == name);
-        let elsewhere = || self.input.known.get(name).and_then(|_| evaluate(self.input.known, name));
-        macros.or_else(|| globals().and_then(|g| g.value)).or_else(elsewhere)
+        // Branches of an `#if` are all read: a name that two of them define is one of several.
+        let tables = [&self.input.masked.macros, self.input.known];
+        if tables.iter().filter_map(|t| t.get(name)).any(|m| m.ambiguous) {
+            return None;
+        }
+        let macros = || one(self.unit.constants.iter().filter(|(n, ..)| n == name).map(|(_, v, _)| Some(*v)));
+        let named = |g: &&Global| g.name == name || g.qualified == name;
+        let globals = || one(self.unit.globals.iter().filter(named).map(|g| g.value));
+        match macros().or_else(globals) {
+            Some(value) => value,
+            None => self.input.known.get(name).and_then(|_| evaluate(self.input.known, name)),
+        }
     }
+}
+
+/// The value on which all definitions agree; none of no definition.
+fn one(mut values: impl Iterator<Item = Option<i128>>) -> Option<Option<i128>> {
+    let first = values.next()?;
+    Some(first.filter(|_| values.all(|other| other == first)))
 }
 
 struct Reader<'t> {

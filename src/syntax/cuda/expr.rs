@@ -132,8 +132,9 @@ impl<'a> Lower<'a> {
         if let Some(ty) = param.and_then(|p| p.value_type.clone()) {
             return ty;
         }
-        if let Some(g) = self.unit.globals.iter().rev().find(|g| g.name == name || g.qualified == name) {
-            return g.ty.clone();
+        let mut globals = self.unit.globals.iter().rev().filter(|g| g.name == name || g.qualified == name);
+        if let Some(g) = globals.next() {
+            return if globals.all(|other| other.ty == g.ty) { g.ty.clone() } else { Type::Unknown };
         }
         if self.unit.constants.iter().any(|(n, v, _)| n == name && i32::try_from(*v).is_ok()) {
             return Type::Scalar(Scalar::I32);

@@ -7,6 +7,7 @@ use super::lower::{Lower, PathPart, without_lengths};
 use super::tree::{Node, children, field, named};
 use super::unit::Template;
 use crate::ir::*;
+use crate::source::Span;
 
 impl<'a> Lower<'a> {
     pub fn class(&mut self, node: Node<'a>, template: Option<Template<'a>>) {
@@ -97,9 +98,16 @@ impl<'a> Lower<'a> {
             if ty == Type::Unknown || ty == Type::Named(name.clone()) {
                 continue;
             }
-            self.aliases.insert(name.clone(), ty.clone());
-            self.unit.aliases.push(TypeAlias { name, ty, span });
+            self.add_alias(name, ty, span);
         }
+    }
+
+    /// A second name for a type. Branches of an `#if` are all read: one that two of them declare may be either.
+    fn add_alias(&mut self, name: String, ty: Type, span: Span) {
+        let differs = self.aliases.get(&name).is_some_and(|known| *known != ty);
+        let known = if differs { Type::Unknown } else { ty.clone() };
+        self.aliases.insert(name.clone(), known);
+        self.unit.aliases.push(TypeAlias { name, ty, span });
     }
 
     pub fn macro_constant(&mut self, node: Node<'a>) {
@@ -114,8 +122,7 @@ impl<'a> Lower<'a> {
             self.unit.constants.push((name.to_owned(), value, span));
         } else if self.type_by_name(body) != Type::Named(super::declarator::normalise(body)) {
             let ty = self.type_by_name(body);
-            self.aliases.insert(name.to_owned(), ty.clone());
-            self.unit.aliases.push(TypeAlias { name: name.to_owned(), ty, span });
+            self.add_alias(name.to_owned(), ty, span);
         }
     }
 

@@ -155,6 +155,22 @@ fn constants_of_the_file_are_evaluated() {
 }
 
 #[test]
+fn what_two_branches_declare_is_either() {
+    let u = unit(
+        "#ifdef SMALL\nconst int n = 4;\ntypedef float real;\n#define W 8\n#else\nconst int n = 8;\ntypedef double real;\n#define W 16\n#endif\n\
+         const int rows = n, words = W * 2;\nconst int same = 3;\ntypedef int one;\ntypedef int one;\n\
+         #ifdef SMALL\nconst int twice = 5;\n#else\nconst int twice = 5;\n#endif\nconst int more = twice + same;\n\
+         __global__ void k(real* p, one* q) { p[0] = 1; q[0] = rows; }",
+    );
+    let global = |name: &str| u.globals.iter().find(|g| g.name == name).and_then(|g| g.value);
+    assert_eq!((global("rows"), global("words"), global("more")), (None, None, Some(8)));
+    let f = u.kernels().next().expect("one kernel");
+    let element = |n: usize| f.accesses[n].ty.clone();
+    assert_eq!(type_text(&element(1)), "i32");
+    assert!(!matches!(element(0), Type::Scalar(_)), "{:?}", element(0));
+}
+
+#[test]
 fn a_comparison_in_disguise_is_mended() {
     for condition in ["i < n / 4 && j > (m)", "i < n >> 2", "i<n/4&&j>(m)", "i < n && j > m", "i < (n) && j >> (m)"] {
         let u =
