@@ -304,6 +304,31 @@ fn launches_behind_what_has_left_are_of_other_runs() {
     }
 }
 
+/// A launch in a case of a `switch` over its own block is asked: the case has one value of it, the launch would be given another.
+#[test]
+fn launches_in_cases_over_their_own_sizes_are_asked() {
+    let asked = |head: &str, over: &str| {
+        let text = format!(
+            "template <int B> __global__ void k(const float* x, float* y, int n) {{\n  int i = blockIdx.x * B + threadIdx.x;\n  \
+             if (i < n) y[i] = x[i];\n}}\n#include <cstdlib>\nint main(int argc, char** argv) {{\n  int n = 1024; float* h = new float[n];\n  float *x, *y;\n{head}\n  \
+             cudaMalloc(&x, n * sizeof(float)); cudaMalloc(&y, n * sizeof(float));\n  cudaMemcpy(x, h, n * sizeof(float), cudaMemcpyHostToDevice);\n  \
+             switch ({over}) {{\n  case 128: k<128><<<(n + threads - 1) / threads, threads>>>(x, y, n); break;\n  \
+             case 256: k<256><<<(n + threads - 1) / threads, threads>>>(x, y, n); break;\n  }}\n{FETCHES}}}\n"
+        );
+        let found = plans(&[("k.cu", &text)]);
+        found.iter().map(|p| p.open().iter().any(|o| o.field == "block")).collect::<Vec<bool>>()
+    };
+    let read = "  int threads = 256; if (argc > 1) threads = atoi(argv[1]);";
+    for (head, over, expected) in [
+        (read, "threads", true),
+        (read, "threads / 2", true),
+        ("  const int threads = 256;", "threads", true),
+        ("  const int threads = 256; int which = atoi(argv[1]);", "which", false),
+    ] {
+        assert_eq!(asked(head, over), [expected; 2], "{head} {over}");
+    }
+}
+
 /// Memory that a launch is given twice is read by one parameter before another writes it.
 #[test]
 fn memory_that_is_given_twice_is_an_input_too() {

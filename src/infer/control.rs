@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::host::{Flow, Frame, Host, Left};
-use super::value::{Symbol, Val};
+use super::value::{Event, Symbol, Val};
 use crate::contract::Expr;
 use crate::ir::*;
 
@@ -200,9 +200,10 @@ impl<'a> Host<'a> {
 
     /// Cases are not told apart: each is an alternative that begins with what was known before, up to its `break`.
     pub(super) fn switch(&mut self, frame: &Frame<'a>, value: ExprId, body: &'a Block) -> Flow {
-        self.eval(frame, value);
+        let chosen = self.eval(frame, value).as_int();
         self.conditions += 1;
         let (number, depth) = (self.conditions, self.arms.len());
+        let events = self.events.len();
         let before = self.memory.clone();
         let mut after = before.clone();
         let mut left = false;
@@ -229,11 +230,28 @@ impl<'a> Host<'a> {
             after = std::mem::take(&mut self.memory);
         }
         self.memory = after;
+        if let Some(chosen) = chosen {
+            self.ask_which_case(&chosen, events);
+        }
         // What follows is of a run in which no case left the function.
         if left && !stayed {
             self.arms.push((number, u32::MAX));
         }
         Flow::Next
+    }
+
+    /// A case is one value of what the `switch` looks at: a launch that has that, too, would be given another value of it
+    /// than the case has. Labels are not known here, so that it is asked.
+    fn ask_which_case(&mut self, chosen: &Expr, first: usize) {
+        let names = chosen.names();
+        let speaks = |e: &Expr| names.is_empty() || e.names().iter().any(|n| names.contains(n));
+        for event in self.events.iter_mut().skip(first) {
+            let Event::Launch(l) = event else { continue };
+            let sizes = l.grid.iter().chain(&l.block).flatten().chain(&l.shared);
+            if names.is_empty() || sizes.into_iter().any(speaks) {
+                l.block = Err(format!("which case of the `switch` over {chosen} it is in"));
+            }
+        }
     }
 
     /// Whether the block launches, allocates, copies, or calls something that may.
