@@ -72,8 +72,11 @@ fn difference(from: u64) -> Option<Difference> {
     Some(Difference { parts: (0, 1), from, is_window: from > 0 })
 }
 
+/// Samples and the answers that differ, or why there are none.
+type Answered = Result<(Timed, Vec<Vec<u8>>), GpuError>;
+
 /// What is said where the stopwatch answers this.
-fn said(answer: &dyn Fn(&Timing) -> Result<(Timed, Vec<Vec<u8>>), GpuError>) -> Result<TimingOutcome, String> {
+fn said(answer: &dyn Fn(&Timing) -> Answered) -> Result<TimingOutcome, String> {
     let (side, images) = side();
     let emulated: Outcome = verify_pair(&side, &side, &Settings::default());
     let never = |_: &kopt::gpu::job::Job, _: &[Vec<u8>]| Err(GpuError::NotRun("not asked".into()));

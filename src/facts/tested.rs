@@ -24,69 +24,69 @@ impl<'a> Analysis<'a> {
         let congruences = context::congruences(self.general.function, more)?;
         let after = self.general.context.known.congruent.len();
         let mut added = Added { congruences: &congruences, after, done: BTreeMap::new() };
-        let general = added.to_facts(&self.general)?;
+        let general = added.in_facts(&self.general)?;
         let mut visible = Vec::with_capacity(self.visible.len());
         for (context, walked) in &self.visible {
             let facts = match walked.get() {
-                Some(facts) => OnceCell::from(added.to_facts(facts)?),
+                Some(facts) => OnceCell::from(added.in_facts(facts)?),
                 None => OnceCell::new(),
             };
-            visible.push((added.to_context(context)?, facts));
+            visible.push((added.in_context(context)?, facts));
         }
         Some(Analysis { general, visible })
     }
 }
 
 impl Added<'_> {
-    fn to_facts<'a>(&mut self, facts: &Facts<'a>) -> Option<Facts<'a>> {
+    fn in_facts<'a>(&mut self, facts: &Facts<'a>) -> Option<Facts<'a>> {
         let Facts { program, unit, function, macros, ref notes, .. } = *facts;
-        let context = self.to_context(&facts.context)?;
-        let walked = self.to_walked(&facts.walked)?;
+        let context = self.in_context(&facts.context)?;
+        let walked = self.in_walked(&facts.walked)?;
         let trips = super::cells(function.loops.len());
         Some(Facts { program, unit, function, macros, context, walked, notes: notes.clone(), trips })
     }
 
-    fn to_context(&self, context: &Context) -> Option<Context> {
+    fn in_context(&self, context: &Context) -> Option<Context> {
         let mut context = context.clone();
-        context.known = self.to_known(&context.known)?;
+        context.known = self.in_known(&context.known)?;
         Some(context)
     }
 
-    fn to_walked(&mut self, walked: &Walked) -> Option<Walked> {
+    fn in_walked(&mut self, walked: &Walked) -> Option<Walked> {
         if walked.asked_divisibility {
             return None;
         }
         let mut walked = walked.clone();
         for state in walked.accesses.values_mut() {
-            self.to_place(&mut state.place)?;
+            self.in_place(&mut state.place)?;
         }
         for place in walked.barriers.values_mut() {
-            self.to_place(place)?;
+            self.in_place(place)?;
         }
         for state in walked.loops.values_mut() {
-            self.to_place(&mut state.before)?;
-            self.to_shared(&mut state.inside)?;
+            self.in_place(&mut state.before)?;
+            self.in_shared(&mut state.inside)?;
         }
         for state in walked.launches.values_mut() {
-            self.to_shared(&mut state.known)?;
+            self.in_shared(&mut state.known)?;
         }
         for (_, place) in walked.evaluated.iter_mut().flatten() {
-            self.to_place(place)?;
+            self.in_place(place)?;
         }
         Some(walked)
     }
 
-    fn to_place(&mut self, place: &mut Place) -> Option<()> {
-        self.to_shared(&mut place.known)
+    fn in_place(&mut self, place: &mut Place) -> Option<()> {
+        self.in_shared(&mut place.known)
     }
 
     /// Places share what is known at them, and go on doing so.
-    fn to_shared(&mut self, known: &mut Arc<Known>) -> Option<()> {
+    fn in_shared(&mut self, known: &mut Arc<Known>) -> Option<()> {
         let key = Arc::as_ptr(known) as usize;
         let new = match self.done.get(&key) {
             Some(done) => done.clone(),
             None => {
-                let new = Arc::new(self.to_known(known)?);
+                let new = Arc::new(self.in_known(known)?);
                 self.done.insert(key, new.clone());
                 new
             }
@@ -96,7 +96,7 @@ impl Added<'_> {
     }
 
     /// `None` where it would be more than is kept.
-    fn to_known(&self, known: &Known) -> Option<Known> {
+    fn in_known(&self, known: &Known) -> Option<Known> {
         if known.congruent.len() + self.congruences.len() > MAX_CONSTRAINTS {
             return None;
         }

@@ -224,7 +224,8 @@ mod tests {
             ([100.0, 100.0, 97.0], 0.01, "improved"),
             ([100.0, 100.0, 103.0], 0.01, "slower"),
             // The original differs from itself by as much.
-            ([100.0, 102.0, 103.0], 0.01, "equivalent"),
+            ([100.0, 100.8, 101.5], 0.005, "equivalent"),
+            ([100.0, 102.0, 103.0], 0.01, "inconclusive"),
             ([100.0, 100.0, 101.2], 0.3, "inconclusive"),
         ] {
             let found = compared(&samples(times, noise), &method());

@@ -253,7 +253,7 @@ fn turns<'a>(
         let state = watch.state();
         taken.push(Sample { cache, arm: arm as u32, round, number, nanoseconds, state });
         let last = number + 1 == policy.samples;
-        let chosen = mix(policy.seed, turn, cache as u64) % LOOK_EVERY == 0;
+        let chosen = mix(policy.seed, turn, cache as u64).is_multiple_of(LOOK_EVERY);
         // After many runs in a row an output that is added to is another one.
         let repeats = matches!((plan.method.timer, cache), (Timer::Graph { .. }, Cache::Warm));
         if (last || chosen) && !(repeats && version.accumulates()) {

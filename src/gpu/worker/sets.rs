@@ -1,6 +1,7 @@
 //! One version with its buffers in several sets: other addresses, and as far as there are parts other contents.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use super::super::driver::{Context, DeviceMemory, Function, Stream};
 use super::super::job::{GUARD, Stage, Start, Step};
@@ -17,10 +18,9 @@ impl<'a> Sources<'a> {
         let mut found = BTreeMap::new();
         for place in arms.iter().flat_map(|a| &a.places) {
             for part in &place.contents {
-                let key = (*part, place.buffer.bytes);
-                if !found.contains_key(&key) {
+                if let Entry::Vacant(new) = found.entry((*part, place.buffer.bytes)) {
                     let bytes = parts.get(*part).ok_or_else(|| nonsense("a buffer without contents"))?;
-                    found.insert(key, repeated(context, bytes, place.buffer.bytes)?);
+                    new.insert(repeated(context, bytes, place.buffer.bytes)?);
                 }
             }
         }
