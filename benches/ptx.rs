@@ -8,6 +8,10 @@ use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, 
 use kopt::compile::{Cache, CompileGate, CompileRequest, NoHeaders, Target, Toolchain, slice};
 use kopt::ptx::{Arguments, Launch, Memory, Options, Program, parse, run};
 
+/// As the program has it: what a run allocates and frees is a part of its time.
+#[path = "../src/alloc.rs"]
+mod alloc;
+
 const SGEMM: &str = include_str!("../tests/data/ptx/kernels/sgemm.cu");
 const VECTOR_ADD: &str = include_str!("../tests/data/ptx/kernels/vector_add.cu");
 const SOFTMAX: &str = include_str!("../tests/data/ptx/kernels/softmax.cu");
@@ -72,6 +76,7 @@ fn kernel(c: &mut Criterion, name: &str, ptx: &str, grid: [u32; 3], block: [u32;
 }
 
 fn interpreter(c: &mut Criterion) {
+    alloc::serve_the_parser();
     let compiled = [SGEMM, VECTOR_ADD, SOFTMAX, BLOCK_SUM]
         .into_iter()
         .zip(["sgemm", "vector_add", "softmax", "block_sum"])
