@@ -4,6 +4,8 @@
 //! Number `i` of a seed is the finaliser of SplitMix64 over `seed + (i + 1) * 0x9E3779B97F4A7C15` (Steele, Lea, Flood,
 //! "Fast splittable pseudorandom number generators", 2014).
 
+use crate::contract::generate::finalise;
+
 /// A source of choices: random from a seed, or read from a record. By convention 0 is the simplest alternative.
 #[derive(Clone, Debug)]
 pub struct Choices {
@@ -66,12 +68,6 @@ impl Choices {
         }
         list[list.len() - 1].1.clone()
     }
-}
-
-fn finalise(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

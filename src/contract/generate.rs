@@ -309,7 +309,8 @@ fn stream_of(seed: u64, name: &str) -> u64 {
     finalise(finalise(seed) ^ hash)
 }
 
-fn finalise(mut z: u64) -> u64 {
+/// The finaliser of SplitMix64: a number that looks random, of a counter.
+pub fn finalise(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^ (z >> 31)

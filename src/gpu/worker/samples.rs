@@ -19,7 +19,7 @@ const CLOCK_TOLERANCE: f64 = 0.02;
 /// The clock rises while there is work: so long before the first sample, in nanoseconds.
 const WARM_UP: f64 = 100e6;
 /// One of so many samples is looked at, and the last of each round.
-const LOOK_EVERY: u64 = 5;
+const LOOK_EVERY: u8 = 5;
 
 /// How each state of the cache is timed.
 pub struct Plans<'a> {
@@ -253,7 +253,7 @@ fn turns<'a>(
         let state = watch.state();
         taken.push(Sample { cache, arm: arm as u32, round, number, nanoseconds, state });
         let last = number + 1 == policy.samples;
-        let chosen = mix(policy.seed, turn, cache as u64).is_multiple_of(LOOK_EVERY);
+        let chosen = is_chosen(policy.seed, turn, cache);
         // After many runs in a row an output that is added to is another one.
         let repeats = matches!((plan.method.timer, cache), (Timer::Graph { .. }, Cache::Warm));
         if (last || chosen) && !(repeats && version.accumulates()) {
@@ -284,12 +284,11 @@ fn order(arms: usize, turn: u64) -> Vec<usize> {
     found
 }
 
-/// A number that looks random: the finaliser of SplitMix64.
-fn mix(seed: u64, a: u64, b: u64) -> u64 {
-    let mut z = seed.wrapping_add((a << 1 | b).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
+/// Whether the outputs after this sample are looked at: one in so many, and which ones nobody can foresee who does not know
+/// the seed.
+fn is_chosen(seed: u64, turn: u64, cache: Cache) -> bool {
+    let hash = blake3::hash(&[seed, turn, cache as u64].map(u64::to_le_bytes).concat());
+    hash.as_bytes()[0].is_multiple_of(LOOK_EVERY)
 }
 
 #[cfg(test)]

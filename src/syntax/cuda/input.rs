@@ -114,6 +114,15 @@ impl<'a> Input<'a> {
         found.filter(|r| is_condition(r.range.clone())).map(|r| self.span(r.range.clone())).collect()
     }
 
+    /// Whether an `#if` of the text names the macro.
+    pub fn is_tested(&self, name: &str) -> bool {
+        let directive = |line: &'a str| line.trim_start().strip_prefix('#').map(str::trim_start);
+        let conditions =
+            self.original.lines().filter_map(directive).filter(|d| d.starts_with("if") || d.starts_with("elif"));
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        conditions.flat_map(|d| d.split(move |c: char| !is_part(c))).any(|word| word == name)
+    }
+
     /// Semicolons that the mask put behind a call without one, which must then be a macro.
     pub fn added_semicolons(&self, range: Range<usize>) -> Vec<Span> {
         let found = self.masked.replaced_in(range).iter().filter(|r| r.what == What::Semicolon);

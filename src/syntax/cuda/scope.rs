@@ -121,7 +121,8 @@ impl<'a> Lower<'a> {
         if let Some(value) = self.constant_value(body) {
             self.unit.constants.push((name.to_owned(), value, span));
         } else if self.type_by_name(body) != Type::Named(super::declarator::normalise(body)) {
-            let ty = self.type_by_name(body);
+            // What an `#if` asks for the command line may define otherwise.
+            let ty = if self.input.is_tested(name) { Type::Unknown } else { self.type_by_name(body) };
             self.add_alias(name.to_owned(), ty, span);
         }
     }

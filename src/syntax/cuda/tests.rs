@@ -171,6 +171,25 @@ fn what_two_branches_declare_is_either() {
 }
 
 #[test]
+fn a_type_that_the_command_line_may_set_is_not_known() {
+    let element = |head: &str| {
+        let u = unit(&format!("{head}\n__global__ void k(REAL* p) {{ p[0] = 1; }}"));
+        let f = u.kernels().next().expect("one kernel");
+        f.accesses[0].ty.clone()
+    };
+    assert_eq!(type_text(&element("#define REAL float")), "f32");
+    for head in [
+        "#ifndef REAL\n#define REAL float\n#endif",
+        "#if !defined(REAL)\n# define REAL float\n#endif",
+        "#ifndef OTHER\n#define OTHER float\n#endif\n#define REAL OTHER",
+        "#ifndef OTHER\n#define OTHER float\n#endif\ntypedef OTHER REAL;",
+        "#ifdef BIG\n#define REAL double\n#else\n#define REAL float\n#endif",
+    ] {
+        assert!(!matches!(element(head), Type::Scalar(_)), "{head}: {:?}", element(head));
+    }
+}
+
+#[test]
 fn a_comparison_in_disguise_is_mended() {
     for condition in ["i < n / 4 && j > (m)", "i < n >> 2", "i<n/4&&j>(m)", "i < n && j > m", "i < (n) && j >> (m)"] {
         let u =
