@@ -28,6 +28,7 @@
 //!
 //! `docs/architecture.md` says why, and how to add a skill, a pass, a question or a language.
 
+pub mod bundle;
 pub mod campaign;
 pub mod child;
 pub mod compile;

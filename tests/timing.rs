@@ -26,6 +26,7 @@ fn side() -> (Side, BTreeMap<KernelKey, Image>) {
     let module = kopt::ptx::parse(SCALE).expect("PTX");
     let key = KernelKey { name: "scale".into(), template: vec![] };
     let program = Program::decode(&module, "scale").expect("a kernel");
+    let image = Image::of_program(&program, SCALE, &[], "scale");
     let side = Side {
         plan: contract.plans[0].clone(),
         programs: [(key.clone(), program)].into(),
@@ -33,7 +34,7 @@ fn side() -> (Side, BTreeMap<KernelKey, Image>) {
         arch: "sm_80".into(),
         arithmetic: 0.0,
     };
-    (side, [(key, Image::new(SCALE, &[], "scale"))].into())
+    (side, [(key, image))].into())
 }
 
 /// Steady samples of three arms, in nanoseconds.

@@ -13,7 +13,7 @@ use kopt::gpu::job::{Done, GpuError, Job};
 use kopt::gpu::timing::{Peaks, Timed, Timing};
 
 use super::exit::{Exit, Failure};
-use super::verify::Built;
+use kopt::gate::Built;
 
 /// The hidden command that owns a GPU.
 pub const WORKER: &str = "gpu-worker";
@@ -149,7 +149,7 @@ impl Device {
     pub fn run(&self, built: &Built, plan: &ConcretePlan, starts: &[Vec<u8>]) -> Result<OnDevice, Failure> {
         let execute = self.executor()?;
         let runs = [device::Run { plan, starts, reuse: None }];
-        let (job, parts) = device::job(&built.side, &built.images, &runs, i32::from(self.device)).map_err(missing)?;
+        let (job, parts) = device::job(&built.images, &runs, i32::from(self.device)).map_err(missing)?;
         let kernel = plan.launches().next().map_or_else(String::new, |l| l.kernel.clone());
         let failed = |stopped| OnDevice { ran: stopped_run(stopped), device: format!("device {}", self.device) };
         match execute(&job, &parts) {

@@ -1,6 +1,7 @@
 //! One file per command; what they share is in [`options`], [`session`], [`printer`], [`write`] and [`gate`].
 
 mod apply;
+mod bundle;
 mod cases;
 mod check;
 mod completions;

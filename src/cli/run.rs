@@ -18,7 +18,8 @@ use super::exit::{Exit, Failure};
 use super::json;
 use super::options::Global;
 use super::printer::Printer;
-use super::verify::{Built, Opened, Running, open};
+use super::verify::{Opened, Running, open};
+use kopt::gate::Built;
 
 #[derive(ClapArgs)]
 pub struct Args {

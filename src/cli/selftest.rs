@@ -9,6 +9,7 @@ use kopt::report;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
+use super::bundle;
 use super::device::{Device, On};
 use super::exit::{Exit, Failure};
 use super::fuzz;
@@ -33,6 +34,12 @@ enum Command {
     Fuzz(fuzz::Args),
     /// Assert every proved fact against what the interpreter executes
     Honesty(honesty::Args),
+    /// Compile candidates for a machine that has a GPU and no compiler
+    Bundle(bundle::Make),
+    /// Judge the candidates of a bundle
+    Run(bundle::Judge),
+    /// Read results of a bundle, as far as they speak of the files that are here
+    Ingest(bundle::Ingest),
 }
 
 #[derive(ClapArgs, Clone)]
@@ -76,6 +83,9 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
         Command::Selftest(args) => attack(args, printer),
         Command::Fuzz(args) => fuzz::run(args, printer),
         Command::Honesty(args) => honesty::run(args, global, printer),
+        Command::Bundle(args) => bundle::make(args, global, printer),
+        Command::Run(args) => bundle::judge(args, global, printer),
+        Command::Ingest(args) => bundle::ingest(args, printer),
     }
 }
 
@@ -225,12 +235,11 @@ fn judge(case: &Case, size: Option<(&str, i64)>, args: &Selftest) -> Result<Answ
     if args.on == On::Emulator || outcome.verdict == Verdict::Failed {
         return Ok(found);
     }
-    if let Some(seen) = device::compare(&args.place, &before, &after, &outcome, &settings)? {
-        let there = answer(&seen.verdict, problems(&seen.cells), || format!("on the GPU: {}", seen.verdict.word()));
-        // With both tiers, bits that the interpreter found equal may come in another order on a GPU.
-        if args.on == On::Gpu || !matches!(seen.verdict, Verdict::EqualBits { .. } | Verdict::WithinTolerance { .. }) {
-            found = there;
-        }
+    let seen = device::compare(&args.place, &before, &after, &outcome, &settings)?;
+    let there = answer(&seen.verdict, problems(&seen.cells), || format!("on the GPU: {}", seen.verdict.word()));
+    // With both tiers, bits that the interpreter found equal may come in another order on a GPU.
+    if args.on == On::Gpu || !matches!(seen.verdict, Verdict::EqualBits { .. } | Verdict::WithinTolerance { .. }) {
+        found = there;
     }
     if let Some(size) = size {
         let faults = match Timing::at_size(&args.place, (&before, &after), size, &settings)? {

@@ -6,28 +6,27 @@ mod compilers;
 mod contract;
 pub mod device;
 mod gather;
+pub mod pair;
 mod reference;
 pub mod timing;
 
 use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, ValueEnum};
-use kopt::compile::{BlockShape, compare};
-use kopt::contract::Plan;
-use kopt::diag::{Diagnostic, render};
-use kopt::gate::{self, CellVerdict, Settings, Side};
-use kopt::report::{self, Report};
-use kopt::source::Sources;
+use kopt::diag::Diagnostic;
+use kopt::gate::Settings;
+use kopt::report;
 
 use super::device::{Device, On};
 use super::exit::{Exit, Failure};
 use super::options::Global;
 use super::printer::Printer;
-use super::{json, write};
+use super::write;
 
 pub use adopt::Choice;
-pub use build::{Built, Unbuilt, WORKER};
+pub use build::{Unbuilt, WORKER};
 pub use gather::{Opened, Revision, open};
+pub use pair::{How, Pair, Subject};
 
 #[derive(ClapArgs)]
 pub struct Args {
@@ -47,7 +46,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     candidate_contract: Option<PathBuf>,
     /// What of the candidate stands for what of the original, where names do not say it
-    #[arg(long = "match", value_name = "CANDIDATE=ORIGINAL", value_parser = pair)]
+    #[arg(long = "match", value_name = "CANDIDATE=ORIGINAL", value_parser = renamed)]
     given: Vec<(String, String)>,
     /// Run the command that the contract names as its reference
     #[arg(long)]
@@ -115,174 +114,85 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
     if on != On::Emulator && running.arch.is_none() {
         running.arch = Some(args.place.arch()?);
     }
-    let mut original = open(&args.original, &running, global)?;
-    let mut candidate = open(&args.candidate, &running, global)?;
-    let settled = original.settle(&running, args.kernel.as_deref())?;
-    let given = args.given.iter().cloned().collect();
-    let choice = Choice {
-        contract: args.candidate_contract.as_deref(),
-        kernel: args.candidate_kernel.as_deref(),
-        given: Some(&given),
+    let asked = Asked {
+        candidate: &args.candidate,
+        kernel: args.kernel.as_deref(),
+        candidate_kernel: args.candidate_kernel.as_deref(),
+        candidate_contract: args.candidate_contract.as_deref(),
+        given: &args.given,
     };
-    let adopted = candidate.adopt(&original, &settled.plan, choice)?;
-    for warning in &settled.warnings {
-        printer.diagnostic(original.sources(), warning)?;
+    let mut prepared = prepare(&args.original, &asked, &running, global)?;
+    prepared.pair.command = reproduce(args);
+    let referee = reference::open(&prepared.original, prepared.plan(), &running.settings(), args.trust)?;
+    prepared.pair.matched.extend(referee.iter().map(|r| r.says.clone()));
+    for warning in &prepared.warnings {
+        printer.diagnostic(&prepared.pair.original.sources, warning)?;
     }
+    let pair = &prepared.pair;
+    let how = How { on, place: &args.place, timing: &args.timing, settings: args.running.settings() };
+    let oracle = referee.as_ref().map(|r| r.oracle.as_ref());
+    let judged = pair.finish(&how, pair.emulate(&how, oracle)?)?;
+    let report = judged.report(pair, &how);
+    if let Some(path) = &args.html {
+        write::atomically(path, judged.page(pair, &report).as_bytes())?;
+    }
+    for (sources, d) in judged.diagnostics(pair) {
+        printer.diagnostic(sources, d)?;
+    }
+    printer.text(&report::text(&report))?;
+    printer.json(&judged.json(pair, &report))?;
+    Ok(judged.exit())
+}
+
+/// A candidate and how it is launched.
+pub struct Asked<'a> {
+    pub candidate: &'a Path,
+    pub kernel: Option<&'a str>,
+    pub candidate_kernel: Option<&'a str>,
+    pub candidate_contract: Option<&'a Path>,
+    pub given: &'a [(String, String)],
+}
+
+/// A pair that is ready to be run, with what is not part of it.
+pub struct Prepared {
+    pub pair: Pair,
+    pub warnings: Vec<Diagnostic>,
+    pub original: Opened,
+}
+
+impl Prepared {
+    /// The contract's plan, with the original's launches.
+    pub fn plan(&self) -> &kopt::contract::Plan {
+        &self.pair.original.built.side.plan
+    }
+}
+
+/// Reads both files, settles the contract, compiles.
+pub fn prepare(path: &Path, asked: &Asked, running: &Running, global: &Global) -> Result<Prepared, Failure> {
+    let mut original = open(path, running, global)?;
+    let mut candidate = open(asked.candidate, running, global)?;
+    let settled = original.settle(running, asked.kernel)?;
+    let given = asked.given.iter().cloned().collect();
+    let choice = Choice { contract: asked.candidate_contract, kernel: asked.candidate_kernel, given: Some(&given) };
+    let adopted = candidate.adopt(&original, &settled.plan, choice)?;
     let before = original.build(&settled.plan).map_err(|u| u.failure(Exit::Inconclusive, original.sources()))?;
     let after = candidate.build(&adopted.plan).map_err(|u| u.failure(Exit::Verification, candidate.sources()))?;
     original.unfilled(&before)?;
     candidate.unfilled(&after)?;
-    let settings = args.running.settings();
-    let referee = reference::open(&original, &settled.plan, &settings, args.trust)?;
-    let oracle = referee.as_ref().map(|r| r.oracle.as_ref());
-    let outcome = match on {
-        On::Gpu => device::not_asked(),
-        On::Emulator | On::Both => gate::verify_against(&before.side, &after.side, &settings, oracle),
-    };
-    let seen = match on {
-        On::Emulator => None,
-        On::Gpu | On::Both => device::compare(&args.place, &before, &after, &outcome, &settings)?,
-    };
-    let measure = || args.timing.measure(&args.place, (&before, &after), &outcome, seen.as_ref(), &settings);
-    let measured = args.timing.time.then(measure).transpose()?;
-    let timed = measured.as_ref().and_then(|m| m.as_ref().ok());
-    let (mut ours, mut theirs) = problems(&outcome, &original, &candidate);
-    if let Some(seen) = &seen {
-        let (a, b) = device::problems(seen, original.sources(), candidate.sources());
-        ours.extend(a);
-        theirs.extend(b);
-    }
-    theirs.extend(timing::problems(timed, candidate.sources()));
-    let report = Report {
-        original: original.input(&before.side),
-        candidate: candidate.input(&after.side),
-        arch: before.side.arch.clone(),
-        toolchain: before.toolchain.clone(),
+    let pair = Pair {
+        original: original.subject(before),
+        candidate: candidate.subject(after),
         contract: (settled.origin.describe(), settled.origin.word().to_owned()),
         accepted: settled.accepted,
         launches: adopted.how,
-        matched: settled.notes.iter().chain(&adopted.notes).chain(referee.iter().map(|r| &r.says)).cloned().collect(),
-        outcome: &outcome,
-        device: seen.as_ref(),
-        timing: measured.as_ref().map(|m| m.as_ref().map_err(String::as_str)),
-        resources: resources(&before.side, &after.side),
-        problems: ours.iter().chain(&theirs).cloned().collect(),
-        not_checked: device::not_run(on, seen.as_ref())
-            .into_iter()
-            .chain(not_checked(&before, &settings, args.timing.time))
-            .collect(),
-        remarks: remarks(&outcome, &before, &after)
-            .into_iter()
-            .chain(device::remarks(seen.as_ref()))
-            .chain(timed.iter().flat_map(|t| t.remarks.clone()))
-            .collect(),
-        reproduce: reproduce(args),
-        seed: args.running.seed,
+        matched: settled.notes.iter().chain(&adopted.notes).cloned().collect(),
+        command: String::new(),
     };
-    if let Some(path) = &args.html {
-        let shown: Vec<String> =
-            rendered(&ours, original.sources()).chain(rendered(&theirs, candidate.sources())).collect();
-        write::atomically(path, report::html(&report, &shown).as_bytes())?;
-    }
-    for (list, sources) in [(&ours, original.sources()), (&theirs, candidate.sources())] {
-        for d in list {
-            printer.diagnostic(sources, d)?;
-        }
-    }
-    printer.text(&report::text(&report))?;
-    let count = ours.len();
-    let position = std::cell::Cell::new(0usize);
-    printer.json(&report::json(&report, &|d| {
-        let n = position.replace(position.get() + 1);
-        json::diagnostic(if n < count { original.sources() } else { candidate.sources() }, d)
-    }))?;
-    Ok(timing::exit(device::exit(&outcome, seen.as_ref()), measured.as_ref()))
+    Ok(Prepared { pair, warnings: settled.warnings, original })
 }
 
-fn rendered<'a>(list: &'a [Diagnostic], sources: &'a Sources) -> impl Iterator<Item = String> + 'a {
-    list.iter().map(move |d| render::render(sources, d, false).trim_end().to_owned())
-}
-
-/// Findings in the original, and faults of the candidate, each once.
-fn problems(outcome: &gate::Outcome, original: &Opened, candidate: &Opened) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
-    let mut ours: Vec<Diagnostic> = vec![];
-    for c in &outcome.cells {
-        let CellVerdict::Undefined(list) = &c.verdict else { continue };
-        for u in list {
-            let d = report::undefined(original.sources(), &c.cell, u);
-            // The same line in another cell says nothing new.
-            let same = |o: &Diagnostic| o.primary() == d.primary() && (d.primary().is_some() || o.message == d.message);
-            if !ours.iter().any(same) {
-                ours.push(d);
-            }
-        }
-    }
-    let faults = gate::faults(&outcome.cells);
-    let theirs = faults.into_iter().map(|(cell, f)| report::fault(candidate.sources(), cell, f)).collect();
-    (ours, theirs)
-}
-
-fn resources(a: &Side, b: &Side) -> Vec<(String, kopt::compile::Comparison)> {
-    let shape = |p: &Plan, name: &gate::KernelKey| -> BlockShape {
-        let l = p.launches().find(|l| gate::KernelKey::of_launch(l) == *name);
-        let value = |e: &kopt::contract::Expr| e.eval(&|n| p.dim(n).and_then(|d| d.samples.first().copied())).ok();
-        let threads = l.map(|l| l.block.iter().filter_map(value).product::<i64>()).unwrap_or(0);
-        let shared = l.and_then(|l| l.shared.as_ref().and_then(value)).unwrap_or(0);
-        let narrow = |v: i64| u32::try_from(v).unwrap_or(0);
-        BlockShape { threads: narrow(threads), dynamic_shared: narrow(shared) }
-    };
-    let (first, second): (Vec<_>, Vec<_>) = (a.resources.iter().collect(), b.resources.iter().collect());
-    let pair = |(k, x): &(&gate::KernelKey, &kopt::compile::KernelResources)| {
-        let same = second.iter().find(|(o, _)| o.name == k.name);
-        let (o, y) = same.or(if first.len() == 1 && second.len() == 1 { second.first() } else { None })?;
-        let title = if o.name == k.name { k.to_string() } else { format!("{k} -> {o}") };
-        Some((title, compare(&a.arch, (x, shape(&a.plan, k)), (y, shape(&b.plan, o)))))
-    };
-    first.iter().filter_map(pair).collect()
-}
-
-/// What the interpreter does not see, whatever runs in it; docs/verify.md says more of each.
-const BLIND: &[&str] = &[
-    "most orders of blocks, warps and atomics: three were run, on the sample",
-    "buffers that overlap where `alias` does not say so; scalar arguments other than the contract's value and `legal`",
-    "NaN, infinities, large floats and large integers where neither `legal` nor `nan` and `infinite` admit them",
-];
-
-fn not_checked(before: &Built, settings: &Settings, timed: bool) -> Vec<String> {
-    let untimed = "timing: nothing here says which of the two is the faster (--time, on a GPU)";
-    let mut found = if timed { vec![] } else { vec![untimed.to_owned()] };
-    found.push(format!("other architectures than {}, and machine code: PTX was interpreted", before.side.arch));
-    if before.side.plan.dims.is_empty() {
-        found.insert(0, "any other size: the contract has no dims, so that every size is as it stands there".into());
-    }
-    let most = settings.max_bytes.unwrap_or(0) >> 20;
-    found.push(format!("sizes with more than {most} MB of buffers or {} M warp instructions", settings.steps >> 20));
-    if !settings.thorough {
-        found.push("sizes and contents in other combinations (--thorough)".into());
-    }
-    found.extend(BLIND.iter().map(|text| (*text).to_owned()));
-    found
-}
-
-fn remarks(outcome: &gate::Outcome, before: &Built, after: &Built) -> Vec<String> {
-    let mut found = outcome.remarks.clone();
-    let of = |who: &str, b: &Built| b.notes.iter().map(|n| format!("{who}: {n}")).collect::<Vec<_>>();
-    found.extend(of("original", before).into_iter().chain(of("candidate", after)));
-    let new: Vec<&str> =
-        after.approximate.iter().filter(|a| !before.approximate.contains(a)).map(String::as_str).collect();
-    if !new.is_empty() && !before.side.plan.permissions.approximate {
-        found.push(format!(
-            "the candidate uses approximate instructions that the original does not: {}",
-            new.join(", ")
-        ));
-    }
-    if after.side.arithmetic > before.side.arithmetic {
-        found.push("the candidate computes in a lower precision than the original".into());
-    }
-    found
-}
-
-fn pair(text: &str) -> Result<(String, String), String> {
+/// Two names.
+pub fn renamed(text: &str) -> Result<(String, String), String> {
     let (own, theirs) = text.split_once('=').ok_or("expected CANDIDATE=ORIGINAL, such as x=a")?;
     Ok((own.trim().to_owned(), theirs.trim().to_owned()))
 }

@@ -12,6 +12,7 @@
 
 pub mod cache;
 pub mod compare;
+pub mod cubin;
 mod declare;
 mod emit;
 pub mod flags;

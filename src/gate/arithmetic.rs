@@ -2,7 +2,9 @@
 
 /// What one instruction rounds to: the unit roundoff of f16, bf16 or TF32 products and sums, of f32, of f64.
 const FAMILIES: &[(&str, f64)] =
-    &[(".bf16", 1.0 / 256.0), (".f16", 1.0 / 2048.0), (".tf32", 1.0 / 2048.0), (".f32", 1.0 / 16_777_216.0)];
+    &[(".bf16", 1.0 / 256.0), (".f16", 1.0 / 2048.0), (".tf32", 1.0 / 2048.0), (".f32", F32)];
+/// That of f32.
+pub const F32: f64 = 1.0 / 16_777_216.0;
 const F64: f64 = 1.0 / 9_007_199_254_740_992.0;
 const ROUNDING: &[&str] =
     &["add", "sub", "mul", "fma", "mad", "div", "sqrt", "rcp", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh"];

@@ -4,14 +4,16 @@
 use std::collections::BTreeMap;
 
 use super::execute::{Output, Ran, Stopped};
-use super::side::{KernelKey, Side};
+use super::side::KernelKey;
 use super::symbols::is_symbol_of;
+use crate::compile::cubin::{self, Cubin};
 use crate::contract::{
     Binding, ConcreteBuffer, ConcreteLaunch, ConcretePlan, ConcreteStep, DEVICE_ALIGNMENT, Role, Start,
 };
 use crate::gpu::job::{self, Argument, Buffer, Done, Job, Step};
+use crate::ptx::{self, Program};
 
-/// What the driver loads for a kernel.
+/// What the driver loads for a kernel, and what it must know to launch it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     /// A CUBIN for one architecture, or PTX text that the driver compiles.
@@ -19,14 +21,45 @@ pub struct Image {
     pub symbol: String,
     /// Its blocks wait for each other and must all be there at once.
     pub cooperative: bool,
+    /// Sizes of the parameters in bytes.
+    pub parameters: Vec<u32>,
+    pub variables: Vec<Variable>,
+}
+
+/// A variable of an image's module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    pub symbol: String,
+    /// In device memory, so that the kernel may write it.
+    pub is_global: bool,
 }
 
 impl Image {
-    /// The CUBIN where there is one, else the PTX.
-    pub fn new(ptx: &str, cubin: &[u8], symbol: &str) -> Image {
+    /// The CUBIN of `program` where there is one, else its PTX.
+    pub fn of_program(program: &Program, ptx: &str, cubin: &[u8], symbol: &str) -> Image {
         let bytes = if cubin.is_empty() { ptx.as_bytes().to_vec() } else { cubin.to_vec() };
-        // The handle of a grid is handed to a kernel in these registers; nothing else reads them.
-        Image { bytes, symbol: symbol.to_owned(), cooperative: ptx.contains("%envreg") }
+        let variable =
+            |v: &ptx::GlobalVariable| Variable { symbol: v.name.clone(), is_global: v.space == ptx::ast::Space::Global };
+        Image {
+            bytes,
+            symbol: symbol.to_owned(),
+            // The handle of a grid is handed to a kernel in these registers; nothing else reads them.
+            cooperative: ptx.contains("%envreg"),
+            parameters: program.params.iter().map(|p| p.size).collect(),
+            variables: program.variables.iter().map(variable).collect(),
+        }
+    }
+
+    /// A kernel of a CUBIN of which there is no PTX. Nothing says whether its blocks wait for each other.
+    pub fn of_cubin(cubin: &Cubin, kernel: &cubin::Kernel, bytes: &[u8]) -> Image {
+        let variable = |v: &cubin::Variable| Variable { symbol: v.symbol.clone(), is_global: v.is_global };
+        Image {
+            bytes: bytes.to_vec(),
+            symbol: kernel.resources.symbol.clone(),
+            cooperative: false,
+            parameters: kernel.parameters.clone(),
+            variables: cubin.variables.iter().map(variable).collect(),
+        }
     }
 }
 
@@ -46,21 +79,19 @@ pub struct Run<'a> {
 /// What has nothing to do with the kernels: one that was not compiled, or two that share a variable, which are loaded
 /// apart.
 pub fn job(
-    side: &Side,
     images: &BTreeMap<KernelKey, Image>,
     runs: &[Run],
     ordinal: i32,
 ) -> Result<(Job, Vec<Vec<u8>>), String> {
-    if let Some(name) = shared_variable(side) {
+    if let Some(name) = shared_variable(images) {
         return Err(format!("several kernels use the variable `{name}`, and each would have one of its own"));
     }
     let mut made = Job { device: ordinal, kernels: vec![], buffers: vec![], steps: vec![] };
     let mut parts = vec![];
     let mut kernels: BTreeMap<KernelKey, usize> = BTreeMap::new();
     for (key, image) in images {
-        let program = side.programs.get(key).ok_or_else(|| format!("`{key}` was not compiled"))?;
-        let parameters = program.params.iter().map(|p| p.size).collect();
         kernels.insert(key.clone(), made.kernels.len());
+        let parameters = image.parameters.clone();
         made.kernels.push(job::Kernel { image: parts.len(), symbol: image.symbol.clone(), parameters });
         parts.push(image.bytes.clone());
     }
@@ -79,7 +110,7 @@ pub fn job(
         }
         // Variables of the modules that the contract fills: their symbols, in the kernels that have them.
         let variables: Vec<Vec<(usize, String)>> =
-            run.plan.buffers.iter().map(|b| homes(side, &kernels, b.symbol.as_deref())).collect();
+            run.plan.buffers.iter().map(|b| homes(images, &kernels, b.symbol.as_deref())).collect();
         for ((buffer, contents), homes) in run.plan.buffers.iter().zip(run.starts).zip(&variables) {
             for (kernel, name) in homes {
                 made.steps.push(Step::Symbol { kernel: *kernel, name: name.clone(), part: parts.len() });
@@ -126,22 +157,25 @@ fn placed(buffer: &ConcreteBuffer, contents: &[u8], parts: &mut Vec<Vec<u8>>) ->
 }
 
 /// The kernels that have the variable of this name, with its symbol there.
-pub(super) fn homes(side: &Side, kernels: &BTreeMap<KernelKey, usize>, name: Option<&str>) -> Vec<(usize, String)> {
+pub(super) fn homes(
+    images: &BTreeMap<KernelKey, Image>,
+    kernels: &BTreeMap<KernelKey, usize>,
+    name: Option<&str>,
+) -> Vec<(usize, String)> {
     let Some(name) = name else { return vec![] };
     let mut found = vec![];
-    for (key, program) in &side.programs {
-        let own = program.variables.iter().find(|v| is_symbol_of(&v.name, name));
-        found.extend(own.zip(kernels.get(key)).map(|(v, k)| (*k, v.name.clone())));
+    for (key, image) in images {
+        let own = image.variables.iter().find(|v| is_symbol_of(&v.symbol, name));
+        found.extend(own.zip(kernels.get(key)).map(|(v, k)| (*k, v.symbol.clone())));
     }
     found
 }
 
 /// A module variable that several kernels of a side can write.
-pub(super) fn shared_variable(side: &Side) -> Option<String> {
+pub(super) fn shared_variable(images: &BTreeMap<KernelKey, Image>) -> Option<String> {
     let mut seen = std::collections::BTreeSet::new();
-    let all = side.programs.values().flat_map(|p| &p.variables);
-    let mut globals = all.filter(|v| v.space == crate::ptx::ast::Space::Global);
-    globals.find(|v| !seen.insert(v.name.clone())).map(|v| v.name.clone())
+    let mut globals = images.values().flat_map(|i| &i.variables).filter(|v| v.is_global);
+    globals.find(|v| !seen.insert(v.symbol.clone())).map(|v| v.symbol.clone())
 }
 
 pub(super) struct Loaded<'a> {
@@ -323,18 +357,11 @@ mod tests {
 
     #[test]
     fn launches_without_blocks_are_left_out_and_failures_name_their_kernel() {
-        let side = Side {
-            plan: crate::contract::Plan::default(),
-            programs: BTreeMap::new(),
-            resources: BTreeMap::new(),
-            arch: "sm_90".into(),
-            arithmetic: 0.0,
-        };
         let starts = vec![vec![0; 16]; 3];
         let mut later = plan();
         let plan = plan();
         let run = |plan| Run { plan, starts: &starts, reuse: None };
-        let (job, parts) = job(&side, &BTreeMap::new(), &[run(&plan), run(&plan)], 0).unwrap();
+        let (job, parts) = job(&BTreeMap::new(), &[run(&plan), run(&plan)], 0).unwrap();
         // A fill and two buffers to be read, of each run.
         assert_eq!((job.steps.len(), parts.len(), job.buffers[0].before), (6, 0, 16));
         assert!(matches!(job.steps[3], Step::Fill { buffer: 4, .. }));

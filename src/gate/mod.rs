@@ -13,6 +13,7 @@ pub mod again;
 pub mod agree;
 pub mod arithmetic;
 pub mod bound;
+pub mod built;
 pub mod calibrate;
 pub mod cell;
 pub mod compare;
@@ -34,6 +35,7 @@ pub mod symbols;
 pub mod timing;
 pub mod verdict;
 
+pub use built::{BuildError, Built, Compiled};
 pub use calibrate::{Probe, Probed};
 pub use execute::{How, Listener, Ran, Stopped, execute, execute_watched, starts};
 pub use finding::Located;

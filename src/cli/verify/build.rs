@@ -1,6 +1,5 @@
 //! Compiles the kernels of a plan to PTX and decodes them.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,8 +10,7 @@ use kopt::compile::{
 };
 use kopt::contract::Plan;
 use kopt::diag::{Code, Diagnostic};
-use kopt::gate::device::Image;
-use kopt::gate::{KernelKey, Side, arithmetic};
+use kopt::gate::{BuildError, Built, Compiled, KernelKey, Side};
 use kopt::ir::Program;
 use kopt::ir::query::base_name;
 use kopt::project::{Resolver, find_root, read_limited};
@@ -24,9 +22,6 @@ use super::compilers;
 
 /// How long one compilation may take.
 const LIMIT: Duration = Duration::from_secs(60);
-
-/// Registers whose values only a device has.
-const MACHINE: &[&str] = &["%clock", "%globaltimer", "%smid", "%nsmid", "%warpid", "%nwarpid", "%gridid"];
 
 /// The hidden command that the compiler's child process runs.
 pub const WORKER: &str = "compile-worker";
@@ -50,18 +45,6 @@ impl HeaderSource for Disk {
     }
 }
 
-/// A side with what the report says of how it was made.
-pub struct Built {
-    pub side: Side,
-    /// What a driver loads for each kernel.
-    pub images: BTreeMap<KernelKey, Image>,
-    /// Approximate instructions.
-    pub approximate: Vec<String>,
-    /// What is worth saying of how it was made.
-    pub notes: Vec<String>,
-    pub toolchain: String,
-}
-
 /// Why a side could not be built.
 pub enum Unbuilt {
     /// The compiler refuses the file.
@@ -73,6 +56,17 @@ pub enum Unbuilt {
 }
 
 impl Unbuilt {
+    /// A program that was compiled and that kopt cannot run.
+    pub fn of(error: &BuildError, sources: &Sources) -> Unbuilt {
+        Unbuilt::Unknown(match error {
+            BuildError::Ptx(e) => unsupported(e, sources),
+            BuildError::Cubin(_) => Diagnostic::error(Code(660), error.to_string()).next("give a CUBIN, PTX or CUDA"),
+            BuildError::NoKernel { .. } => {
+                Diagnostic::error(Code(654), error.to_string()).next("name one of them in the contract")
+            }
+        })
+    }
+
     /// The failure of a run in which this was the original (`exit` for what the compiler refuses is then 6) or the
     /// candidate (3).
     pub fn failure(self, rejected: Exit, sources: &Sources) -> Failure {
@@ -104,19 +98,8 @@ impl Builder {
     /// Compiles every kernel of `plan` in `source`.
     pub fn side(&self, sources: &Sources, file: FileId, program: &Program, plan: &Plan) -> Result<Built, Unbuilt> {
         let source = sources.get(file);
-        let mut built = Built {
-            side: Side {
-                plan: plan.clone(),
-                programs: BTreeMap::new(),
-                resources: BTreeMap::new(),
-                arch: self.arch.clone(),
-                arithmetic: 0.0,
-            },
-            images: BTreeMap::new(),
-            approximate: vec![],
-            notes: vec![],
-            toolchain: self.gate.toolchain().version().unwrap_or_default(),
-        };
+        let toolchain = self.gate.toolchain().version().unwrap_or_default();
+        let mut built = Built::new(plan.clone(), self.arch.clone(), toolchain);
         for key in Side::keys(plan) {
             let at = place(program, file, plan, &key);
             self.kernel(sources, source, at, &key, &mut built)?;
@@ -170,12 +153,13 @@ impl Builder {
             return Err(Unbuilt::Unknown(d.next("kopt doctor")));
         };
         self.same_elsewhere(&sliced, &request.names, &compiled.ptx, key, sources, built)?;
-        let program = parse(&compiled.ptx).and_then(|m| Decoded::decode(&m, &kernel.symbol));
-        let program = program.map_err(|e| Unbuilt::Unknown(unsupported(&e, sources)))?;
-        built.absorb(&compiled.ptx);
-        built.images.insert(key.clone(), Image::new(&compiled.ptx, &compiled.cubin, &kernel.symbol));
-        built.side.resources.insert(key.clone(), kernel.clone());
-        built.side.programs.insert(key.clone(), program);
+        let made = Compiled {
+            symbol: kernel.symbol.clone(),
+            resources: Some(kernel.clone()),
+            ptx: compiled.ptx.clone(),
+            cubin: compiled.cubin.clone(),
+        };
+        built.add(key, made).map_err(|e| Unbuilt::of(&e, sources))?;
         Ok(())
     }
 }
@@ -210,44 +194,6 @@ impl Builder {
                 Err(Unbuilt::Unknown(d.next("verify a file whose kernels do not depend on the compiler")))
             }
         }
-    }
-}
-
-impl Built {
-    fn absorb(&mut self, ptx: &str) {
-        self.side.arithmetic = self.side.arithmetic.max(arithmetic::unit_roundoff(ptx));
-        self.approximate.extend(arithmetic::approximate(ptx));
-        self.approximate.sort();
-        self.approximate.dedup();
-        let odd = MACHINE.iter().filter(|word| ptx.contains(**word));
-        for word in odd {
-            let note = format!("reads `{word}`, which is another value on a device");
-            if !self.notes.contains(&note) {
-                self.notes.push(note);
-            }
-        }
-    }
-
-    /// A side from PTX that the user has.
-    pub fn from_ptx(text: &str, plan: &Plan, sources: &Sources) -> Result<Built, Unbuilt> {
-        let module = parse(text).map_err(|e| Unbuilt::Unknown(unsupported(&e, sources)))?;
-        let side = Side {
-            plan: plan.clone(),
-            programs: BTreeMap::new(),
-            resources: BTreeMap::new(),
-            arch: module.target.clone(),
-            arithmetic: arithmetic::unit_roundoff(text),
-        };
-        let toolchain = "PTX as given".to_owned();
-        let mut built = Built { side, images: BTreeMap::new(), approximate: vec![], notes: vec![], toolchain };
-        for key in Side::keys(plan) {
-            let program =
-                Decoded::decode(&module, &key.name).map_err(|e| Unbuilt::Unknown(unsupported(&e, sources)))?;
-            built.absorb(text);
-            built.images.insert(key.clone(), Image::new(text, &[], &key.name));
-            built.side.programs.insert(key, program);
-        }
-        Ok(built)
     }
 }
 

@@ -8,27 +8,23 @@ use kopt::source::Sources;
 
 use super::super::device::{Device, On, missing};
 use super::super::exit::{Exit, Failure};
-use super::Built;
+use kopt::gate::Built;
 
-/// Both sides on the GPU, unless the interpreter refused the candidate already.
+/// Both sides on the GPU.
 pub fn compare(
     place: &Device,
     before: &Built,
     after: &Built,
     emulated: &Outcome,
     settings: &Settings,
-) -> Result<Option<DeviceOutcome>, Failure> {
-    if emulated.verdict == Verdict::Failed {
-        return Ok(None);
-    }
+) -> Result<DeviceOutcome, Failure> {
     let execute = place.executor()?;
     let side = |built: &'_ Built| (built.side.clone(), built.images.clone());
     let ((ours, our_images), (theirs, their_images)) = (side(before), side(after));
     let ordinal = i32::from(place.device);
     let original = OnDevice { side: &ours, images: &our_images, ordinal, run: &*execute };
     let candidate = OnDevice { side: &theirs, images: &their_images, ordinal, run: &*execute };
-    let seen = verify_on_device(&original, &candidate, emulated, settings).map_err(missing)?;
-    Ok(Some(seen))
+    verify_on_device(&original, &candidate, emulated, settings).map_err(missing)
 }
 
 /// What the GPU showed to be wrong: in the original, and in the candidate.
@@ -72,9 +68,12 @@ pub fn remarks(seen: Option<&DeviceOutcome>) -> Vec<String> {
     seen.iter().flat_map(|d| &d.remarks).map(|r| format!("on the GPU: {r}")).collect()
 }
 
-/// That a tier was not asked.
-pub fn not_run(on: On, seen: Option<&DeviceOutcome>) -> Option<String> {
+/// That a tier was not asked, or cannot be.
+pub fn not_run(on: On, seen: Option<&DeviceOutcome>, machine_code: bool) -> Option<String> {
     match (on, seen) {
+        _ if machine_code => {
+            Some("races, bounds, undefined reads: the interpreter (tier 1) does not read machine code".to_owned())
+        }
         (On::Gpu, _) => Some("races, bounds, undefined reads: the interpreter (tier 1) was not asked".to_owned()),
         (On::Both, None) => Some("the GPU (tier 3): not run, the interpreter refused the candidate".to_owned()),
         _ => None,

@@ -15,14 +15,18 @@ use super::super::options::Global;
 use super::super::{gate as compile_gate, session};
 use super::Running;
 use super::adopt::{self, Adopted, Choice, Theirs};
-use super::build::{Builder, Built, Unbuilt};
+use super::build::{Builder, Unbuilt};
+use kopt::gate::Built;
 use super::contract::{self, Origin};
+use super::pair::Subject;
 
 /// A file that is to be run.
 pub struct Opened {
     pub path: PathBuf,
     pub loaded: Loaded,
     file: FileId,
+    /// The bytes of a CUBIN, of which there is no text.
+    machine_code: Option<Vec<u8>>,
     builder: Builder,
     configured: Option<PathBuf>,
 }
@@ -44,21 +48,21 @@ pub fn open(path: &Path, running: &Running, global: &Global) -> Result<Opened, F
     let include: Vec<PathBuf> = running.include.iter().chain(&config.include).cloned().collect();
     let define: Vec<String> = config.define.iter().chain(&running.define).cloned().collect();
     let arch = running.arch.clone().or(config.arch.clone()).unwrap_or_else(|| compile_gate::DEFAULT_ARCH.to_owned());
-    if let Some(kind) = path.extension().filter(|e| *e == "cubin" || *e == "fatbin") {
-        let message = format!(
-            "{}: {} files hold machine code, which the interpreter does not read",
-            path.display(),
-            kind.display()
-        );
-        return Err(Failure::usage(660, message, "give CUDA or PTX files"));
+    if path.extension().is_some_and(|e| e == "fatbin") {
+        let message = format!("{}: this may hold code for several architectures", path.display());
+        return Err(Failure::usage(660, message, "take the CUBIN for one of them out of it: cuobjdump -xelf all FILE"));
     }
     if path.is_dir() {
         let message = format!("{}: this is a folder, and one file is compared with one", path.display());
         return Err(Failure::usage(660, message, "name the file that has the kernel"));
     }
-    let (loaded, file) = if is_ptx(path) {
-        let bytes = std::fs::read(path)
-            .map_err(|e| Failure::usage(541, format!("{}: {e}", path.display()), "name a file that can be read"))?;
+    let unread = |e| Failure::usage(541, format!("{}: {e}", path.display()), "name a file that can be read");
+    let mut machine_code = None;
+    let (loaded, file) = if !is_cuda(path) {
+        let mut bytes = std::fs::read(path).map_err(unread)?;
+        if is_cubin(path) {
+            machine_code = Some(std::mem::take(&mut bytes));
+        }
         let mut loaded = Loaded::default();
         let file = loaded.project.sources.add(SourceFile::new(path.to_string_lossy(), bytes));
         (loaded, file)
@@ -71,7 +75,7 @@ pub fn open(path: &Path, running: &Running, global: &Global) -> Result<Opened, F
         (loaded, file)
     };
     let builder = Builder::new(path, &include, &define, &config.nvcc_flags, &arch);
-    Ok(Opened { path: path.to_owned(), loaded, file, builder, configured: config.contract })
+    Ok(Opened { path: path.to_owned(), loaded, file, machine_code, builder, configured: config.contract })
 }
 
 /// A file in which no kernel was read: there is none, or it could not be read.
@@ -90,8 +94,13 @@ fn no_kernel(path: &Path, loaded: &Loaded) -> Failure {
     Failure::in_files(Exit::Usage, problems, loaded.sources().clone())
 }
 
-fn is_ptx(path: &Path) -> bool {
-    path.extension().is_some_and(|e| e == "ptx")
+/// A file with text of C++, which shows launches and names of arguments.
+fn is_cuda(path: &Path) -> bool {
+    !path.extension().is_some_and(|e| e == "ptx") && !is_cubin(path)
+}
+
+fn is_cubin(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "cubin")
 }
 
 /// One text of a file that another run has read.
@@ -114,7 +123,8 @@ impl Opened {
         let file = loaded.requested.first().copied().unwrap_or(FileId(0));
         let arch = r.arch.unwrap_or(compile_gate::DEFAULT_ARCH);
         let builder = Builder::new(r.path, r.include, r.define, r.nvcc_flags, arch);
-        Opened { path: r.path.to_owned(), loaded, file, builder, configured: r.contract.map(Path::to_owned) }
+        let configured = r.contract.map(Path::to_owned);
+        Opened { path: r.path.to_owned(), loaded, file, machine_code: None, builder, configured }
     }
 
     /// What is written down about the file, or else what it shows.
@@ -132,7 +142,8 @@ impl Opened {
         let path = PathBuf::from(name);
         let loaded = load::load_text(name, text);
         let file = loaded.requested.first().copied().unwrap_or(FileId(0));
-        Opened { builder: Builder::new(&path, &[], &[], &[], arch), path, loaded, file, configured: None }
+        let builder = Builder::new(&path, &[], &[], &[], arch);
+        Opened { builder, path, loaded, file, machine_code: None, configured: None }
     }
 
     /// Name and text of the file, and where its headers are.
@@ -152,8 +163,8 @@ impl Opened {
             contract::written(&mut self.loaded, &self.path, running.contract.as_deref(), configured.as_deref())?;
         let found = match found {
             Some(found) => found,
-            None if is_ptx(&self.path) => {
-                let message = format!("{}: PTX does not show how it is launched", self.path.display());
+            None if !is_cuda(&self.path) => {
+                let message = format!("{}: compiled code does not show how it is launched", self.path.display());
                 return Err(Failure::usage(660, message, "give a contract with --contract"));
             }
             None => contract::inferred(&self.loaded, kernel).0,
@@ -161,7 +172,7 @@ impl Opened {
         let (plan, one_of) = contract::choose(&found.contract, kernel)?;
         let accepted = contract::settle(&plan, &found.origin, running.accept_proposed, &self.path, &self.loaded)?;
         self.is_possible(&plan)?;
-        let warnings = if is_ptx(&self.path) { vec![] } else { contract::against_files(&self.loaded, &plan)? };
+        let warnings = if !is_cuda(&self.path) { vec![] } else { contract::against_files(&self.loaded, &plan)? };
         Ok(Settled { plan, origin: found.origin, accepted, warnings, notes: one_of.into_iter().collect() })
     }
 
@@ -178,7 +189,7 @@ impl Opened {
 
     /// The launches of this file as a candidate under the original's plan.
     pub fn adopt(&mut self, original: &Opened, plan: &Plan, choice: Choice) -> Result<Adopted, Failure> {
-        if is_ptx(&self.path) && choice.contract.is_none() {
+        if !is_cuda(&self.path) && choice.contract.is_none() {
             let mut plan = plan.clone();
             let mut launched: Vec<String> = plan.launches().map(|l| l.kernel.clone()).collect();
             launched.sort();
@@ -192,7 +203,7 @@ impl Opened {
                     l.kernel = k.to_owned();
                 }
             }
-            let notes = vec!["arguments of PTX kernels have no names: they are matched by position".to_owned()];
+            let notes = vec!["arguments of compiled kernels have no names: they are matched by position".to_owned()];
             return Ok(Adopted { plan, how: "the original's".into(), notes });
         }
         let theirs = Theirs { plan, program: &original.loaded.program };
@@ -212,7 +223,7 @@ impl Opened {
             let name = declared.map_or_else(|| symbols::readable(&symbol), |g| g.name.clone());
             let said = declared.is_some_and(|g| g.init.is_some());
             let set = by_host.contains(&name);
-            let asked = constant || set || !is_ptx(&self.path) && !infer::symbols::written_on_device(program, &name);
+            let asked = constant || set || is_cuda(&self.path) && !infer::symbols::written_on_device(program, &name);
             if said || !asked {
                 continue;
             }
@@ -234,8 +245,12 @@ impl Opened {
     }
 
     pub fn build(&self, plan: &Plan) -> Result<Built, Unbuilt> {
-        if is_ptx(&self.path) {
-            return Built::from_ptx(&self.sources().get(self.file).text, plan, self.sources());
+        if let Some(bytes) = &self.machine_code {
+            return Built::from_cubin(bytes, plan).map_err(|e| Unbuilt::of(&e, self.sources()));
+        }
+        if !is_cuda(&self.path) {
+            let text = &self.sources().get(self.file).text;
+            return Built::from_ptx(text, plan).map_err(|e| Unbuilt::of(&e, self.sources()));
         }
         self.builder.side(self.sources(), self.file, &self.loaded.program, plan)
     }
@@ -257,12 +272,17 @@ impl Opened {
         &self.builder
     }
 
+    /// The file with what was built of it.
+    pub fn subject(&self, built: Built) -> Subject {
+        Subject { input: self.input(&built.side), sources: self.sources().clone(), built }
+    }
+
     pub fn input(&self, side: &Side) -> Input {
         let source = self.sources().get(self.file);
         Input {
             file: source.name.clone(),
             kernels: Side::keys(&side.plan).iter().map(ToString::to_string).collect(),
-            hash: blake3::hash(source.bytes()).to_hex().to_string(),
+            hash: blake3::hash(self.machine_code.as_deref().unwrap_or(source.bytes())).to_hex().to_string(),
             text: source.text.to_string(),
         }
     }

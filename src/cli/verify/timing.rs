@@ -14,7 +14,7 @@ use kopt::source::Sources;
 use super::super::device::Device;
 use super::super::exit::{Exit, Failure};
 use super::super::run::{dim, unknown_dim};
-use super::Built;
+use kopt::gate::Built;
 
 /// Whether and how both are timed.
 #[derive(ClapArgs, Clone)]

@@ -136,4 +136,17 @@ of kopt: do not rely on rewrites of such kernels, and report it.",
 reason that says nothing about the kernel: out of memory, a device that is busy. `kopt doctor` names the GPUs that the driver \
 lists. Without one, the interpreter (tier 1) still runs.",
     },
+    Entry {
+        code: Code(690),
+        title: "a bundle cannot be used",
+        explain: "A bundle of `kopt gate bundle` carries compiled candidates, their contracts and texts. Every part is named by its \
+hash and every case by a build id that stands for all of it. One that was cut off, changed, made by a version of kopt with another \
+layout, or that has nothing for the architecture of the GPU is refused as a whole, and nothing of it is run.",
+    },
+    Entry {
+        code: Code(691),
+        title: "a result does not belong to these files",
+        explain: "`kopt gate ingest` takes a verdict only where the original, the candidate, their headers and the contract are, byte for \
+byte, what was judged: the result carries the build id and the hashes of all of them. After a change make the bundle again.",
+    },
 ];

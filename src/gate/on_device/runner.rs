@@ -97,7 +97,7 @@ impl OnDevice<'_> {
 
     fn together(&self, chunk: &[Ready]) -> Result<(Vec<Ran>, String), GpuError> {
         let runs: Vec<Run> = chunk.iter().map(|r| Run { plan: &r.plan, starts: &r.starts, reuse: r.reuse }).collect();
-        let (job, parts) = device::job(self.side, self.images, &runs, self.ordinal).map_err(GpuError::NotRun)?;
+        let (job, parts) = device::job(self.images, &runs, self.ordinal).map_err(GpuError::NotRun)?;
         let (done, contents) = (self.run)(&job, &parts)?;
         let name = format!("{}, driver for CUDA {}", done.device, done.driver);
         Ok((device::rans(&runs, &done, contents), name))
@@ -114,7 +114,7 @@ impl OnDevice<'_> {
                 continue;
             }
             let run = [Run { plan: &ready.plan, starts: &ready.starts, reuse: None }];
-            let (job, parts) = device::job(self.side, self.images, &run, self.ordinal)?;
+            let (job, parts) = device::job(self.images, &run, self.ordinal)?;
             found.push(match (self.run)(&job, &parts) {
                 Ok((done, contents)) => {
                     *name = format!("{}, driver for CUDA {}", done.device, done.driver);

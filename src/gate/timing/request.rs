@@ -50,20 +50,19 @@ struct Maker {
 
 impl Maker {
     fn arm(&mut self, side: &OnDevice, cell: &Cell) -> Result<(Arm, ConcretePlan), String> {
-        if let Some(name) = shared_variable(side.side) {
+        if let Some(name) = shared_variable(side.images) {
             return Err(format!("several kernels use the variable `{name}`, and each would have one of its own"));
         }
         let plan = side.side.plan.concrete(cell).map_err(|e| e.to_string())?;
         let mut arm = Arm { kernels: vec![], places: vec![], variables: vec![], before: vec![], steps: vec![] };
         let mut kernels: BTreeMap<KernelKey, usize> = BTreeMap::new();
         for (key, image) in side.images {
-            let program = side.side.programs.get(key).ok_or_else(|| format!("`{key}` was not compiled"))?;
-            let parameters = program.params.iter().map(|p| p.size).collect();
+            let parameters = image.parameters.clone();
             kernels.insert(key.clone(), arm.kernels.len());
             arm.kernels.push(job::Kernel { image: self.image(image), symbol: image.symbol.clone(), parameters });
         }
         for buffer in &plan.buffers {
-            let variables = homes(side.side, &kernels, buffer.symbol.as_deref());
+            let variables = homes(side.images, &kernels, buffer.symbol.as_deref());
             if buffer.symbol.is_some() && buffer.role.is_output() {
                 return Err(format!("the output `{}` is a variable of the module", buffer.name));
             }
