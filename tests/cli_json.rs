@@ -129,6 +129,12 @@ fn documents_are_of_their_schemas() {
         ("run scale_unguarded.ptx --contract scale.contract.toml", "run"),
         ("profile scale.ptx --gpu a100-40gb", "profile"),
         ("gate honesty t.cu plain.cu", "honesty"),
+        ("gate bundle scale.ptx scale_wrong.ptx scale_unsupported.ptx -o b.zip", "gate-bundle"),
+        ("gate run b.zip --on emulator", "gate-run"),
+        ("gate ingest b.results", "gate-ingest"),
+        ("gate ingest .", "error"),
+        ("export header t.cu --name 7th", "error"),
+        ("export header t.cu -o made.cuh", "export"),
     ];
     let folder = Folder::new(&[("t.cu", TRANSPOSE), ("plain.cu", PLAIN), ("broken.cu", BROKEN)]);
     for entry in std::fs::read_dir("tests/data/verify").expect("a folder") {
@@ -142,6 +148,10 @@ fn documents_are_of_their_schemas() {
         check(&run.json(), &schema(&file), &file, "$", &mut faults);
         assert!(faults.is_empty(), "kopt {command}:\n{}", faults.join("\n"));
     }
+    let result = serde_json::from_str(&folder.get("b.results/scale_wrong.json")).expect("JSON");
+    let mut faults = vec![];
+    check(&result, &schema("gate-result.json"), "gate-result.json", "$", &mut faults);
+    assert!(faults.is_empty(), "a result:\n{}", faults.join("\n"));
 }
 
 #[test]

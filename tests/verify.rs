@@ -38,7 +38,7 @@ fn ptx_pairs_need_no_compiler() {
         ("verify scale.ptx scale_unguarded.ptx", 3, &["K0651", "access out of bounds", "past the end of `"]),
         ("verify scale.ptx scale_unsupported.ptx", 6, &["K0652"]),
         ("verify scale_unguarded.ptx scale.ptx", 2, &["K0660", "--contract"]),
-        ("verify a.cubin b.cubin", 2, &["K0660"]),
+        ("verify a.fatbin b.fatbin", 2, &["K0660"]),
         ("verify scale.ptx absent.ptx", 2, &["K0541"]),
     ];
     let folder = folder(&[]);

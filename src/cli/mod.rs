@@ -12,6 +12,7 @@ mod doctor;
 mod emulate;
 mod exit;
 mod explain;
+mod export;
 mod fuzz;
 mod gate;
 mod harness;
@@ -20,6 +21,7 @@ mod init;
 mod json;
 mod load;
 mod locked;
+mod lower;
 mod new;
 mod options;
 mod output;
@@ -91,6 +93,10 @@ enum Command {
     Completions(completions::Args),
     /// The gate itself
     Gate(selftest::Args),
+    /// Write a kernel with the checks of its contract as a C++ header or a PyTorch extension
+    Export(export::Args),
+    /// Compile a TileLang program, with its launches as a contract
+    Lower(lower::Args),
     /// The compiler's child process
     #[command(name = verify::WORKER, hide = true)]
     CompileWorker,
@@ -121,6 +127,8 @@ fn dispatch(command: Command, global: &Global, printer: &mut Printer) -> Result<
     match command {
         Command::Verify(args) => verify::run(&args, global, printer),
         Command::Gate(args) => selftest::run(&args, global, printer),
+        Command::Lower(args) => lower::run(&args, printer),
+        Command::Export(args) => export::run(&args, global, printer),
         Command::Run(args) => run::run(&args, global, printer),
         Command::Profile(args) => profile::run(&args, global, printer),
         Command::CompileWorker => verify::serve(),

@@ -235,7 +235,7 @@ fn judge(case: &Case, size: Option<(&str, i64)>, args: &Selftest) -> Result<Answ
     if args.on == On::Emulator || outcome.verdict == Verdict::Failed {
         return Ok(found);
     }
-    let seen = device::compare(&args.place, &before, &after, &outcome, &settings)?;
+    let seen = device::compare(&args.place, None, &before, &after, &outcome, &settings)?;
     let there = answer(&seen.verdict, problems(&seen.cells), || format!("on the GPU: {}", seen.verdict.word()));
     // With both tiers, bits that the interpreter found equal may come in another order on a GPU.
     if args.on == On::Gpu || !matches!(seen.verdict, Verdict::EqualBits { .. } | Verdict::WithinTolerance { .. }) {

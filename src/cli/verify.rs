@@ -129,7 +129,8 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
         printer.diagnostic(&prepared.pair.original.sources, warning)?;
     }
     let pair = &prepared.pair;
-    let how = How { on, place: &args.place, timing: &args.timing, settings: args.running.settings() };
+    let settings = args.running.settings();
+    let how = How { on, place: &args.place, timing: &args.timing, settings, memo: None };
     let oracle = referee.as_ref().map(|r| r.oracle.as_ref());
     let judged = pair.finish(&how, pair.emulate(&how, oracle)?)?;
     let report = judged.report(pair, &how);

@@ -38,6 +38,7 @@ pub mod unsliceable;
 pub mod worker;
 
 pub use cache::Cache;
+pub use declare::is_keyword;
 pub use compare::{BlockShape, Comparison, compare};
 pub use instances::{Parameter, ParameterKind};
 pub use program::{HeaderSource, HeaderText, NoHeaders};

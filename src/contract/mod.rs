@@ -44,7 +44,7 @@ pub use concrete::{
 pub use dims::Dim;
 pub use error::ContractError;
 pub use expr::{EvalError, Expr, Op};
-pub use expr_parse::dtype;
+pub use expr_parse::{dtype, parse as parse_expr};
 pub use generate::{Contents, Distribution, Legal};
 pub use load::{VERSION, plans_from_comments, read};
 pub use near::near;

@@ -5,12 +5,14 @@ mod client;
 #[cfg(feature = "gpu")]
 mod driver;
 pub mod job;
+mod memo;
 pub mod timing;
 #[cfg(feature = "gpu")]
 pub mod worker;
 
 #[cfg(feature = "gpu")]
 pub use client::Runner;
+pub use memo::Memo;
 
 /// What is known of GPUs.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]

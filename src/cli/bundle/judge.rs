@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, ValueEnum};
 use kopt::bundle::{Bundle, Case, Side, unpack};
-use kopt::gpu::Gpu;
+use kopt::gpu::{Gpu, Memo};
 use serde_json::{Value, json};
 
 use super::super::device::{Device, On, missing};
@@ -53,6 +53,9 @@ pub struct Judge {
     html: bool,
 }
 
+/// Bytes that originals gave, and that are kept for their next candidates.
+const MEMO: usize = 1 << 30;
+
 /// A GPU that judges.
 struct Lane {
     place: Device,
@@ -76,7 +79,7 @@ pub fn run(args: &Judge, _: &Global, printer: &mut Printer) -> Result<Exit, Fail
         printer.line(format!("{there} of {} have a result from before, in {}", cases.len(), folder.display()))?;
     }
     let open: Vec<(usize, &Case)> = cases.iter().enumerate().filter(|(n, _)| matches!(outcomes.get(*n), Some(None))).collect();
-    let judge = Judging { args, bundle: &bundle, settings: &settings, folder: &folder };
+    let judge = Judging { args, bundle: &bundle, settings: &settings, folder: &folder, memo: Memo::new(MEMO) };
     let mut trouble: Option<Failure> = None;
     queue::run(
         &open,
@@ -154,6 +157,7 @@ struct Judging<'a> {
     bundle: &'a Bundle,
     settings: &'a Settings,
     folder: &'a Path,
+    memo: Memo,
 }
 
 /// A case that was interpreted.
@@ -171,7 +175,8 @@ impl Judging<'_> {
             budget: self.args.budget,
             ..Running::default()
         };
-        How { on: self.args.on(), place, timing: &self.args.timing, settings: running.settings() }
+        let (timing, settings) = (&self.args.timing, running.settings());
+        How { on: self.args.on(), place, timing, settings, memo: Some(&self.memo) }
     }
 
     /// Unpacks and interprets, for the first of the GPUs; most machines have equal ones.

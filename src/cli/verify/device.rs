@@ -3,6 +3,8 @@
 use kopt::diag::Diagnostic;
 use kopt::gate::on_device::{DeviceOutcome, OnDevice, verify_on_device};
 use kopt::gate::{self, CellVerdict, Outcome, Settings, Verdict};
+use kopt::gpu::Memo;
+use kopt::gpu::job::Job;
 use kopt::report;
 use kopt::source::Sources;
 
@@ -10,9 +12,10 @@ use super::super::device::{Device, On, missing};
 use super::super::exit::{Exit, Failure};
 use kopt::gate::Built;
 
-/// Both sides on the GPU.
+/// Both sides on the GPU. What the original gives is remembered in `memo`.
 pub fn compare(
     place: &Device,
+    memo: Option<&Memo>,
     before: &Built,
     after: &Built,
     emulated: &Outcome,
@@ -22,7 +25,11 @@ pub fn compare(
     let side = |built: &'_ Built| (built.side.clone(), built.images.clone());
     let ((ours, our_images), (theirs, their_images)) = (side(before), side(after));
     let ordinal = i32::from(place.device);
-    let original = OnDevice { side: &ours, images: &our_images, ordinal, run: &*execute };
+    let remembered = |job: &Job, parts: &[Vec<u8>]| match memo {
+        Some(memo) => memo.ask(job, parts, &*execute),
+        None => execute(job, parts),
+    };
+    let original = OnDevice { side: &ours, images: &our_images, ordinal, run: &remembered };
     let candidate = OnDevice { side: &theirs, images: &their_images, ordinal, run: &*execute };
     verify_on_device(&original, &candidate, emulated, settings).map_err(missing)
 }

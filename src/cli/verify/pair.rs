@@ -6,6 +6,7 @@ use kopt::diag::{Code, Diagnostic, render};
 use kopt::gate::on_device::DeviceOutcome;
 use kopt::gate::timing::TimingOutcome;
 use kopt::gate::{self, Built, CellVerdict, Oracle, Outcome, Settings, Side, Verdict};
+use kopt::gpu::Memo;
 use kopt::report::{self, Input, Report};
 use kopt::source::Sources;
 use serde_json::Value;
@@ -46,6 +47,8 @@ pub struct How<'a> {
     pub place: &'a Device,
     pub timing: &'a timing::Timing,
     pub settings: Settings,
+    /// What originals gave on a GPU, where several candidates have the same.
+    pub memo: Option<&'a Memo>,
 }
 
 /// What the interpreter said.
@@ -110,7 +113,7 @@ impl Pair {
         let (before, after) = (&self.original.built, &self.candidate.built);
         let (outcome, known) = (&emulated.outcome, emulated.known());
         let asked = how.on != On::Emulator && outcome.verdict != Verdict::Failed;
-        let compared = asked.then(|| device::compare(how.place, before, after, known, &how.settings)).transpose()?;
+        let compared = asked.then(|| device::compare(how.place, how.memo, before, after, known, &how.settings)).transpose()?;
         let measure = || how.timing.measure(how.place, (before, after), known, compared.as_ref(), &how.settings);
         let measured = how.timing.time.then(measure).transpose()?;
         let (ours, theirs) = self.problems(outcome, compared.as_ref(), measured.as_ref());

@@ -149,4 +149,18 @@ layout, or that has nothing for the architecture of the GPU is refused as a whol
         explain: "`kopt gate ingest` takes a verdict only where the original, the candidate, their headers and the contract are, byte for \
 byte, what was judged: the result carries the build id and the hashes of all of them. After a change make the bundle again.",
     },
+    Entry {
+        code: Code(695),
+        title: "a kernel cannot be exported",
+        explain: "`kopt export` writes a function that can be called with addresses, tensors and sizes. A contract with open questions, \
+with a variable of the module as an argument, with a type for which C++ has no agreed name, or with names that are none in C++ has no \
+such function. `--name` gives the function another name.",
+    },
+    Entry {
+        code: Code(696),
+        title: "a TileLang program was not lowered",
+        explain: "`kopt lower` asks the TileLang that Python finds to lower a program to CUDA, compiles that with nvcc, and writes the \
+launches down as a contract. It runs the Python file, and so asks for `--trust`. Programs that need descriptors of the tensor memory \
+accelerator cannot be launched by a contract: lower for an older architecture, or turn them off with `--config`.",
+    },
 ];
