@@ -5,7 +5,9 @@ mod client;
 #[cfg(feature = "gpu")]
 mod driver;
 pub mod job;
+pub mod sanitizer;
 pub mod timing;
+pub mod tool;
 #[cfg(feature = "gpu")]
 pub mod worker;
 
