@@ -25,6 +25,7 @@ mod output;
 mod printer;
 mod profile;
 mod run;
+mod sanitize;
 mod selftest;
 mod session;
 mod skills;

@@ -23,7 +23,7 @@ use super::device::{Device, On};
 use super::exit::{Exit, Failure};
 use super::options::Global;
 use super::printer::Printer;
-use super::{json, write};
+use super::{json, sanitize, write};
 
 pub use adopt::Choice;
 pub use build::{Built, Unbuilt, WORKER};
@@ -60,6 +60,9 @@ pub struct Args {
     on: On,
     #[command(flatten)]
     place: Device,
+    /// Watch both with compute-sanitizer on the GPU, on a few small cells
+    #[arg(long)]
+    sanitize: bool,
     #[command(flatten)]
     timing: timing::Timing,
     #[command(flatten)]
@@ -111,7 +114,8 @@ pub fn serve() -> Result<Exit, Failure> {
 pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, Failure> {
     let mut running = args.running.clone();
     // Nothing is timed that was not compared where it is timed.
-    let on = if args.timing.time && args.on == On::Emulator { On::Both } else { args.on };
+    let needs_gpu = args.timing.time || args.sanitize;
+    let on = if needs_gpu && args.on == On::Emulator { On::Both } else { args.on };
     if on != On::Emulator && running.arch.is_none() {
         running.arch = Some(args.place.arch()?);
     }
@@ -143,12 +147,20 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
         On::Emulator => None,
         On::Gpu | On::Both => device::compare(&args.place, &before, &after, &outcome, &settings)?,
     };
+    // What the interpreter refused is not run on the GPU.
+    let watch = || sanitize::both(&args.place, &before, &after, &settings);
+    let sanitized = (args.sanitize && seen.is_some()).then(watch).transpose()?;
     let measure = || args.timing.measure(&args.place, (&before, &after), &outcome, seen.as_ref(), &settings);
     let measured = args.timing.time.then(measure).transpose()?;
     let timed = measured.as_ref().and_then(|m| m.as_ref().ok());
     let (mut ours, mut theirs) = problems(&outcome, &original, &candidate);
     if let Some(seen) = &seen {
         let (a, b) = device::problems(seen, original.sources(), candidate.sources());
+        ours.extend(a);
+        theirs.extend(b);
+    }
+    if let Some(sanitized) = &sanitized {
+        let (a, b) = report::sanitizer::problems(sanitized, original.sources(), candidate.sources());
         ours.extend(a);
         theirs.extend(b);
     }
@@ -164,6 +176,7 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
         matched: settled.notes.iter().chain(&adopted.notes).chain(referee.iter().map(|r| &r.says)).cloned().collect(),
         outcome: &outcome,
         device: seen.as_ref(),
+        sanitized: sanitized.as_ref(),
         timing: measured.as_ref().map(|m| m.as_ref().map_err(String::as_str)),
         resources: resources(&before.side, &after.side),
         problems: ours.iter().chain(&theirs).cloned().collect(),
@@ -196,7 +209,8 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
         let n = position.replace(position.get() + 1);
         json::diagnostic(if n < count { original.sources() } else { candidate.sources() }, d)
     }))?;
-    Ok(timing::exit(device::exit(&outcome, seen.as_ref()), measured.as_ref()))
+    let watched = sanitize::exit(device::exit(&outcome, seen.as_ref()), sanitized.as_ref());
+    Ok(timing::exit(watched, measured.as_ref()))
 }
 
 fn rendered<'a>(list: &'a [Diagnostic], sources: &'a Sources) -> impl Iterator<Item = String> + 'a {
@@ -318,6 +332,7 @@ fn reproduce(args: &Args) -> String {
         ("--accept-proposed", args.running.accept_proposed),
         ("--thorough", args.running.thorough),
         ("--trust", args.trust),
+        ("--sanitize", args.sanitize),
         ("--time", args.timing.time),
     ] {
         if on {

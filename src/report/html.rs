@@ -41,6 +41,9 @@ pub fn html(r: &Report, problems: &[String]) -> String {
         cells(&mut out, "Cells on the GPU", &d.cells);
         list(&mut out, "Remarks of the run on the GPU", &d.remarks);
     }
+    if let Some(s) = r.sanitized {
+        out.push_str(&super::sanitizer::html(s));
+    }
     errors(&mut out, r);
     if let Some(Ok(t)) = r.timing {
         out.push_str(&super::timing::html(t));

@@ -136,4 +136,17 @@ of kopt: do not rely on rewrites of such kernels, and report it.",
 reason that says nothing about the kernel: out of memory, a device that is busy. `kopt doctor` names the GPUs that the driver \
 lists. Without one, the interpreter (tier 1) still runs.",
     },
+    Entry {
+        code: Code(690),
+        title: "compute-sanitizer finds an error",
+        explain: "A tool of the CUDA toolkit (memcheck, racecheck, initcheck or synccheck) watched the kernel on the GPU and reports \
+an access out of bounds, a race in shared memory, a read of global memory that nothing wrote, or a barrier that not all threads \
+reach. Of a candidate it is one of a kind that the original does not have.",
+    },
+    Entry {
+        code: Code(691),
+        title: "compute-sanitizer finds something in the original, or is not sure",
+        explain: "The same tools report something that rejects nothing: it is the original's, the original has one of its kind, too, or \
+the tool itself calls it a warning.",
+    },
 ];
