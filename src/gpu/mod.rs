@@ -5,6 +5,7 @@ mod client;
 #[cfg(feature = "gpu")]
 mod driver;
 pub mod job;
+pub mod ncu;
 pub mod sanitizer;
 pub mod timing;
 pub mod tool;

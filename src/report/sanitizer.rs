@@ -38,8 +38,7 @@ pub fn finding(sources: &Sources, f: &Finding, whose: Whose) -> Diagnostic {
     let inside = if f.place.function.is_empty() { String::new() } else { format!(" in `{}`", f.place.function) };
     let message = format!("{who}sanitizer ({}): {what}{inside}, {}", f.tool.word(), times(f.count));
     let is_error = f.level == Level::Error && matches!(whose, Whose::Kernel | Whose::Candidate);
-    let d =
-        if is_error { Diagnostic::error(Code(690), message) } else { Diagnostic::warning(Code(691), message) };
+    let d = if is_error { Diagnostic::error(Code(690), message) } else { Diagnostic::warning(Code(691), message) };
     let first = f.samples.first().map_or_else(|| what.clone(), witness);
     let mut d = match line_span(sources, &f.place.file, f.place.line) {
         Some(span) => d.at(span, first),
@@ -60,7 +59,9 @@ pub fn finding(sources: &Sources, f: &Finding, whose: Whose) -> Diagnostic {
     d = f.samples.iter().skip(1).take(2).fold(d, |d, s| d.note(format!("also {}", witness(s))));
     match whose {
         Whose::Both => d.note("the original has a finding of this kind, too"),
-        Whose::Original => d.next("mend the original, or restrict the sizes in the contract to those that it is written for"),
+        Whose::Original => {
+            d.next("mend the original, or restrict the sizes in the contract to those that it is written for")
+        }
         Whose::Kernel | Whose::Candidate => d,
     }
 }
@@ -129,7 +130,9 @@ pub fn sentence(s: &Sanitized) -> String {
             let what = first.what.trim_end_matches('.');
             format!("sanitizer: {}: {what}{more}", first.tool.word())
         }
-        None if s.word() == "incomplete" => "sanitizer: incomplete, nothing found that the original does not have".into(),
+        None if s.word() == "incomplete" => {
+            "sanitizer: incomplete, nothing found that the original does not have".into()
+        }
         None => "sanitizer: nothing found that the original does not have".into(),
     }
 }
