@@ -24,6 +24,7 @@ mod options;
 mod output;
 mod printer;
 mod profile;
+mod profile_gpu;
 mod run;
 mod sanitize;
 mod selftest;

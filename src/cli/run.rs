@@ -70,9 +70,9 @@ pub struct Ready {
     pub opened: Opened,
     pub built: Built,
     pub cell: Cell,
-    plan: ConcretePlan,
-    starts: Vec<Vec<u8>>,
-    how: How,
+    pub plan: ConcretePlan,
+    pub starts: Vec<Vec<u8>>,
+    pub how: How,
 }
 
 /// One run with everything that is needed to speak of it.
@@ -84,7 +84,7 @@ pub struct Once {
 }
 
 /// Reads and compiles.
-fn ready(file: &std::path::Path, choice: &Choice, running: &Running, global: &Global) -> Result<Ready, Failure> {
+pub fn ready(file: &std::path::Path, choice: &Choice, running: &Running, global: &Global) -> Result<Ready, Failure> {
     let mut opened = open(file, running, global)?;
     let settled = opened.settle(running, choice.kernel.as_deref())?;
     let built = opened.build(&settled.plan).map_err(|u| u.failure(Exit::Inconclusive, opened.sources()))?;
