@@ -178,6 +178,7 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
         device: seen.as_ref(),
         sanitized: sanitized.as_ref(),
         timing: measured.as_ref().map(|m| m.as_ref().map_err(String::as_str)),
+        roofline: timed.map(|t| args.timing.roofline(&args.place, t, &outcome)),
         resources: resources(&before.side, &after.side),
         problems: ours.iter().chain(&theirs).cloned().collect(),
         not_checked: device::not_run(on, seen.as_ref())

@@ -3,6 +3,7 @@
 mod diagnose;
 mod html;
 mod json;
+mod roofline;
 pub mod sanitizer;
 mod svg;
 mod table;
@@ -12,6 +13,7 @@ mod timing;
 pub use diagnose::{fault, line_span, undefined};
 pub use html::html;
 pub use json::{ran as ran_json, verify as json};
+pub use roofline::Roofline;
 pub use table::{CounterRow, counter_rows, traffic_rows};
 pub use text::{cell as cell_text, text};
 
@@ -54,6 +56,8 @@ pub struct Report<'a> {
     pub timing: Option<Result<&'a TimingOutcome, &'a str>>,
     /// What compute-sanitizer saw, where it was asked.
     pub sanitized: Option<&'a Sanitized>,
+    /// Both under the roofs of the device, or why not, where they were timed.
+    pub roofline: Option<Result<Roofline, String>>,
     /// Registers, shared memory and occupancy of both sides, for each kernel that has a counterpart.
     pub resources: Vec<(String, Resources)>,
     /// Faults of the candidate and findings in the original, on their lines.

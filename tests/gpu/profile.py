@@ -11,11 +11,11 @@ from pathlib import Path
 
 KOPT, OUT, *NAMES = sys.argv[1:]
 OUT = Path(OUT)
-TIMING, TOOLS, GOOD = Path("tests/data/gpu/timing"), Path("tests/data/gpu/tools/kernels"), Path("src/gate/selftest")
+TIMING, TOOLS, OWN = Path("tests/data/gpu/timing"), Path("tests/data/gpu/tools/kernels"), Path("src/gate/selftest/originals")
 # A file and the sizes at which it is run; without sizes the contract's first sample.
 KERNELS = [(TIMING / "add.cu", ["n=1048576"]), (TIMING / "copy.cu", ["n=1048576"]), (TOOLS / "transpose.cu", ["n=1024"]),
            (TIMING / "spin.cu", [])]
-KERNELS += [(path, []) for path in sorted(GOOD.glob("*.cu"))]
+KERNELS += [(path, []) for path in sorted(OWN.glob("*.cu"))]
 SHOWN = ["warp instructions", "global requests", "global sectors", "sectors per request", "shared wavefronts",
          "DRAM bytes read (unique bytes)", "DRAM bytes written (unique bytes)", "occupancy, % (estimate: at most)"]
 
