@@ -73,7 +73,7 @@ fn a_result_is_refused_where_a_file_is_another_one_now() {
         folder.kopt("gate run b.zip --on emulator").expect(3);
         folder.kopt("gate ingest b.results").expect(3);
         folder.put(name, format!("{}\n", folder.get(name)).as_bytes());
-        folder.kopt("gate ingest b.results").expect(2).says("K0691").says(name);
+        folder.kopt("gate ingest b.results").expect(2).says("K0693").says(name);
     }
     let folder = bundled();
     folder.kopt("gate run b.zip --on emulator").expect(3);
@@ -89,9 +89,9 @@ fn a_result_is_refused_where_a_file_is_another_one_now() {
         let mut changed = whole.clone();
         change(&mut changed);
         folder.put("b.results/scale_wrong.json", changed.to_string().as_bytes());
-        folder.kopt("gate ingest b.results").expect(2).says("K0691");
+        folder.kopt("gate ingest b.results").expect(2).says("K0693");
     }
-    Folder::new(&[]).kopt("gate ingest .").expect(2).says("K0691");
+    Folder::new(&[]).kopt("gate ingest .").expect(2).says("K0693");
 }
 
 #[test]
@@ -103,7 +103,12 @@ fn one_bad_candidate_stops_no_other() {
     assert!(!folder.path("none.zip").exists());
     // Machine code has nothing for the interpreter, and no GPU is asked.
     folder.kopt("gate bundle scale.ptx scale.cubin scale.ptx -o b.zip").expect(0);
-    folder.kopt("gate run b.zip --on emulator").expect(5).says("not judged").says("built for sm_80").says("1 equal-bits");
+    folder
+        .kopt("gate run b.zip --on emulator")
+        .expect(5)
+        .says("not judged")
+        .says("built for sm_80")
+        .says("1 equal-bits");
     // Names are made unique, and are no paths.
     folder.put("x y.ptx", folder.get("scale.ptx").as_bytes());
     let command = ["gate", "bundle", "scale.ptx", "x y.ptx", "./x y.ptx", "-o", "names.zip"];
@@ -181,11 +186,17 @@ fn a_bundle_that_was_changed_is_refused_as_a_whole() {
         (manifest(&|m| m["cases"][0]["name"] = "../../etc/passwd".into()), "build id"),
         (manifest(&|m| m["cases"][0] = 7.into()), "no bundle"),
         (blob(&|_| None), "missing"),
-        (blob(&|mut c| { c.push(b' '); Some(c) }), "other contents"),
+        (
+            blob(&|mut c| {
+                c.push(b' ');
+                Some(c)
+            }),
+            "other contents",
+        ),
     ];
     for (bytes, part) in cases {
         folder.put("changed.zip", bytes);
-        folder.kopt("gate run changed.zip --on emulator").expect(2).says("K0690").says(part);
+        folder.kopt("gate run changed.zip --on emulator").expect(2).says("K0692").says(part);
     }
     folder.kopt("gate run absent.zip --on emulator").expect(2).says("K0541");
 }

@@ -46,3 +46,16 @@ fn a_comparison_on_a_gpu_is_made_or_named_missing() {
         assert!(right.code == Some(5) && right.err.contains("K0680"), "{right:?}");
     }
 }
+
+#[test]
+fn tools_that_watch_a_gpu_need_one() {
+    let folder = Folder::new(&[("scale.ptx", SCALE), ("scale.contract.toml", CONTRACT)]);
+    if matches!(kopt::gpu::find(), kopt::gpu::Gpu::Found { .. }) {
+        return;
+    }
+    for command in ["run scale.ptx --sanitize", "verify scale.ptx scale.ptx --sanitize", "profile scale.ptx --on gpu"] {
+        let missing = folder.kopt(command);
+        assert!(missing.code == Some(5) && missing.err.contains("K0680"), "{command}: {missing:?}");
+        assert!(missing.err.contains("next: kopt doctor"), "{command}: {missing:?}");
+    }
+}

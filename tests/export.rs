@@ -151,7 +151,8 @@ fn the_compiler_takes_the_header() {
 
 #[test]
 fn what_cannot_be_called_is_refused() {
-    let variable = ADD.replace("shape = [\"n\"] }\n// kopt: args.y", "shape = [\"n\"], symbol = \"x\" }\n// kopt: args.y");
+    let variable =
+        ADD.replace("shape = [\"n\"] }\n// kopt: args.y", "shape = [\"n\"], symbol = \"x\" }\n// kopt: args.y");
     let f8 = ADD.replacen("f32", "f8", 1);
     let cases: &[(&str, &str, i32, &str)] = &[
         (ADD, "--name 7th", 2, "K0695"),

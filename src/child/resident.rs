@@ -3,11 +3,11 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::Mutex;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{end_group, frame};
 
@@ -21,7 +21,8 @@ pub struct Resident {
 
 struct Running {
     child: Child,
-    stdin: ChildStdin,
+    /// Closed where the child is to end by itself.
+    stdin: Option<ChildStdin>,
     replies: Receiver<Vec<Vec<u8>>>,
 }
 
@@ -56,10 +57,10 @@ impl Resident {
                 .start()
                 .map_err(|e| Lost::NotStarted { program: self.program.display().to_string(), why: e.to_string() })?,
         };
-        let sent = frame::write(&mut current.stdin, parts);
+        let sent = current.stdin.as_mut().map(|stdin| frame::write(stdin, parts));
         let reply = match sent {
-            Ok(()) => current.replies.recv_timeout(self.limit),
-            Err(_) => Err(RecvTimeoutError::Disconnected),
+            Some(Ok(())) => current.replies.recv_timeout(self.limit),
+            _ => Err(RecvTimeoutError::Disconnected),
         };
         match reply {
             Ok(parts) => {
@@ -68,7 +69,8 @@ impl Resident {
             }
             Err(RecvTimeoutError::Timeout) => Err(Lost::TimedOut { seconds: self.limit.as_secs() }),
             Err(RecvTimeoutError::Disconnected) => {
-                let status = current.child.wait().map_or_else(|_| String::new(), |s| s.to_string());
+                // Its output is closed; what is around it may go on.
+                let status = current.end_within(self.limit).map_or_else(String::new, |s| s.to_string());
                 Err(Lost::Crashed { status })
             }
         }
@@ -77,6 +79,13 @@ impl Resident {
     /// Ends the child; the next request starts a new one.
     pub fn end(&self) {
         *self.running.lock().unwrap_or_else(|e| e.into_inner()) = None;
+    }
+
+    /// Lets the child end by itself, such as to write down what it saw: its input ends, and it may take `limit`. `None`
+    /// where it does not end in that time, or none is running; nothing of it is left running either way.
+    pub fn finish(&self, limit: Duration) -> Option<ExitStatus> {
+        let current = self.running.lock().unwrap_or_else(|e| e.into_inner()).take();
+        current.and_then(|mut current| current.end_within(limit))
     }
 
     fn start(&self) -> io::Result<Running> {
@@ -96,7 +105,25 @@ impl Resident {
                 }
             }
         });
-        Ok(Running { child, stdin, replies })
+        Ok(Running { child, stdin: Some(stdin), replies })
+    }
+}
+
+impl Running {
+    fn end_within(&mut self, limit: Duration) -> Option<ExitStatus> {
+        self.stdin = None;
+        let end = Instant::now() + limit;
+        let mut pause = Duration::from_micros(200);
+        loop {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                return Some(status);
+            }
+            if Instant::now() >= end {
+                return None;
+            }
+            thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(20));
+        }
     }
 }
 
@@ -128,7 +155,25 @@ mod tests {
         for _ in 0..2 {
             assert!(matches!(ask(&dying), Err(Lost::Crashed { status }) if status.contains("signal")));
         }
+        // The output is closed and something goes on: that ends, too.
+        assert!(matches!(ask(&child("exec >&-; sleep 20", 300)), Err(Lost::Crashed { .. })));
         let missing = Resident::new("/nonexistent".into(), vec![], Duration::from_secs(1));
         assert!(matches!(ask(&missing), Err(Lost::NotStarted { .. })));
+    }
+    #[test]
+    fn a_child_may_end_by_itself() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("done");
+        // Answers one frame with none of its own bytes changed, and writes a file once its input has ended.
+        let script = format!("cat; sleep 0.1; echo done > {}; exit 3", file.display());
+        let child = Resident::new("sh".into(), vec!["-c".into(), script.into()], Duration::from_secs(5));
+        assert_eq!(child.ask(&[b"x"]), Ok(vec![b"x".to_vec()]));
+        let status = child.finish(Duration::from_secs(5));
+        assert_eq!(status.and_then(|s| s.code()), Some(3));
+        assert!(file.exists());
+        let slow = Resident::new("sh".into(), vec!["-c".into(), "cat; sleep 20".into()], Duration::from_secs(5));
+        assert_eq!(slow.ask(&[b"x"]), Ok(vec![b"x".to_vec()]));
+        assert_eq!(slow.finish(Duration::from_millis(200)), None);
+        assert_eq!(slow.finish(Duration::from_millis(200)), None, "none is running");
     }
 }

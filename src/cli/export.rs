@@ -64,10 +64,12 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
     let name = what.name.clone().unwrap_or_else(|| first_kernel(&settled.plan));
     let deduced = opened.deduced(&settled.plan);
     let beside = what.file.parent().unwrap_or(Path::new(""));
-    let bytes = std::fs::read(&what.file).map_err(|e| Failure::usage(541, format!("{}: {e}", what.file.display()), "name a file that can be read"))?;
+    let bytes = std::fs::read(&what.file)
+        .map_err(|e| Failure::usage(541, format!("{}: {e}", what.file.display()), "name a file that can be read"))?;
     let hash = blake3::hash(&bytes).to_hex().to_string();
     let file = what.file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let output = what.output.clone().unwrap_or_else(|| beside.join(if torch { name.clone() } else { format!("{name}.cuh") }));
+    let output =
+        what.output.clone().unwrap_or_else(|| beside.join(if torch { name.clone() } else { format!("{name}.cuh") }));
     let included = if torch { file.clone() } else { seen_from(&what.file, &output) };
     let exported = Exported { plan: &settled.plan, name: &name, file: &included, hash: &hash, deduced: &deduced };
     let mut files: Vec<(PathBuf, Vec<u8>)> = vec![];
@@ -95,7 +97,8 @@ fn first_kernel(plan: &Plan) -> String {
 
 /// The file as the header names it: by its own name where both are in one folder, else by its whole path.
 fn seen_from(file: &Path, header: &Path) -> String {
-    let folder = |p: &Path| p.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new(".")).canonicalize().ok();
+    let folder =
+        |p: &Path| p.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new(".")).canonicalize().ok();
     let name = file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     if folder(file).is_some() && folder(file) == folder(header) {
         return name;

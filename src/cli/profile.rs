@@ -5,17 +5,20 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 use kopt::compile::occupancy;
+use kopt::contract::ConcretePlan;
 use kopt::gate::execute::LineCounts;
 use kopt::gate::peaks::{self, PEAKS, Peaks};
-use kopt::gate::{KernelKey, Stopped};
+use kopt::gate::{KernelKey, Ran, Stopped, execute};
 use kopt::ptx::Counts;
 use kopt::report::{self, CounterRow, counter_rows};
 use serde_json::{Value, json};
 
+use super::device::{Device, On, missing};
 use super::exit::{Exit, Failure};
 use super::options::Global;
 use super::printer::Printer;
-use super::run::{Choice, Once, once};
+use super::profile_gpu::{self, Measured};
+use super::run::{Choice, Once, once, ready};
 use super::verify::Running;
 
 #[derive(ClapArgs)]
@@ -29,6 +32,11 @@ pub struct Args {
     /// Source lines that are shown, by warp instructions
     #[arg(long, value_name = "N", default_value_t = 12)]
     lines: usize,
+    /// Whose counters are read: the interpreter's alone, or a GPU's beside them
+    #[arg(long, value_enum, default_value = "emulator", value_name = "WHERE")]
+    on: On,
+    #[command(flatten)]
+    device: Device,
     #[command(flatten)]
     choice: Choice,
     #[command(flatten)]
@@ -41,10 +49,19 @@ fn device(name: &str) -> Result<&'static Peaks, String> {
 }
 
 pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, Failure> {
-    let once = once(&args.file, &args.choice, &args.running, global)?;
+    let (once, on_device) = match args.on {
+        On::Emulator => (once(&args.file, &args.choice, &args.running, global)?, None),
+        On::Gpu | On::Both => measured(args, global)?,
+    };
     printer.line(format!("cell       {}", report::cell_text(&once.cell)))?;
+    if let Some((m, plan)) = &on_device {
+        m.show(estimate(&once), (&once.built, plan), once.opened.sources(), args.lines, printer)?;
+    }
     printer.line(format!("tier       1, PTX interpreter on {} from {}", once.built.side.arch, once.built.toolchain))?;
-    printer.line("estimated: counted in the interpreter; no device was asked, and nothing here is a time")?;
+    printer.line(match on_device {
+        Some(_) => "estimated: counted in the interpreter",
+        None => "estimated: counted in the interpreter; no device was asked, and nothing here is a time",
+    })?;
     if let Some(stopped) = &once.ran.stopped {
         printer.line(format!("incomplete: {stopped}"))?;
     }
@@ -61,12 +78,36 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
     if let Some(p) = args.gpu {
         printer.line(roofline(p, &once))?;
     }
-    printer.json(&document(args, &once))?;
+    printer.json(&document(args, &once, on_device.as_ref()))?;
     Ok(match &once.ran.stopped {
+        // What the interpreter could not run to its end the device has run.
+        Some(Stopped::Limit { .. }) if on_device.is_some() => Exit::Done,
         Some(Stopped::Machine { .. } | Stopped::Limit { .. }) => Exit::Inconclusive,
         Some(_) => Exit::Verification,
         None => Exit::Done,
     })
+}
+
+/// The same cell on the device and in the interpreter, as far as that can run it.
+fn measured(args: &Args, global: &Global) -> Result<(Once, Option<(Measured, ConcretePlan)>), Failure> {
+    let mut running = args.running.clone();
+    if running.arch.is_none() {
+        running.arch = Some(args.device.arch()?);
+    }
+    let r = ready(&args.file, &args.choice, &running, global)?;
+    let kernel = r.plan.launches().next().map_or_else(String::new, |l| l.kernel.clone());
+    let cannot = |why| Ran { stopped: Some(Stopped::Limit { kernel, why }), ..Ran::default() };
+    let ran = execute(&r.built.side, &r.plan, &r.starts, &r.how).unwrap_or_else(cannot);
+    let on_device = profile_gpu::measure(&args.device, &r.built, (&r.plan, &r.starts, &r.cell), &running.settings())?;
+    if let Some(why) = on_device.nothing() {
+        return Err(missing(why));
+    }
+    Ok((Once { opened: r.opened, built: r.built, cell: r.cell, ran }, Some((on_device, r.plan))))
+}
+
+/// The interpreter's run, where it came to its end.
+fn estimate(once: &Once) -> Option<&Ran> {
+    once.ran.stopped.is_none().then_some(&once.ran)
 }
 
 fn rows(counts: &Counts) -> Vec<CounterRow> {
@@ -158,7 +199,7 @@ with cold caches can take less than {:.2} us",
     )
 }
 
-fn document(args: &Args, once: &Once) -> Value {
+fn document(args: &Args, once: &Once, on_device: Option<&(Measured, ConcretePlan)>) -> Value {
     let counts = |c: &Counts| -> Value {
         rows(c).iter().map(|r| (r.what.to_owned(), json!(r.before))).collect::<serde_json::Map<_, _>>().into()
     };
@@ -182,5 +223,6 @@ fn document(args: &Args, once: &Once) -> Value {
         })).collect::<Vec<_>>(),
         "occupancy": occupancies(once).iter().map(|(k, t)| json!({ "kernel": k, "text": t })).collect::<Vec<_>>(),
         "roofline": roof,
+        "measured": on_device.map(|(m, plan)| m.value(estimate(once), &once.built, plan)),
     })
 }

@@ -18,6 +18,7 @@ use super::exit::{Exit, Failure};
 use super::json;
 use super::options::Global;
 use super::printer::Printer;
+use super::sanitize::Alone;
 use super::verify::{Opened, Running, open};
 use kopt::gate::Built;
 
@@ -31,6 +32,9 @@ pub struct Args {
     /// Where it is run
     #[arg(long, value_enum, default_value = "emulator", value_name = "WHERE")]
     on: On,
+    /// Watch it with compute-sanitizer on the GPU, too
+    #[arg(long)]
+    sanitize: bool,
     #[command(flatten)]
     device: Device,
     #[command(flatten)]
@@ -67,9 +71,9 @@ pub struct Ready {
     pub opened: Opened,
     pub built: Built,
     pub cell: Cell,
-    plan: ConcretePlan,
-    starts: Vec<Vec<u8>>,
-    how: How,
+    pub plan: ConcretePlan,
+    pub starts: Vec<Vec<u8>>,
+    pub how: How,
 }
 
 /// One run with everything that is needed to speak of it.
@@ -81,7 +85,7 @@ pub struct Once {
 }
 
 /// Reads and compiles.
-fn ready(file: &std::path::Path, choice: &Choice, running: &Running, global: &Global) -> Result<Ready, Failure> {
+pub fn ready(file: &std::path::Path, choice: &Choice, running: &Running, global: &Global) -> Result<Ready, Failure> {
     let mut opened = open(file, running, global)?;
     let settled = opened.settle(running, choice.kernel.as_deref())?;
     let built = opened.build(&settled.plan).map_err(|u| u.failure(Exit::Inconclusive, opened.sources()))?;
@@ -132,11 +136,12 @@ pub fn unknown_dim(plan: &Plan, name: &str) -> Failure {
 
 pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, Failure> {
     let mut running = args.running.clone();
-    if args.on != On::Emulator && running.arch.is_none() {
+    // The tools watch a GPU.
+    let on = if args.sanitize && args.on == On::Emulator { On::Gpu } else { args.on };
+    if on != On::Emulator && running.arch.is_none() {
         running.arch = Some(args.device.arch()?);
     }
     let ready = ready(&args.file, &args.choice, &running, global)?;
-    let on = args.on;
     let emulated = match on {
         On::Gpu => None,
         _ => Some(execute(&ready.built.side, &ready.plan, &ready.starts, &ready.how).map_err(inconclusive)?),
@@ -166,9 +171,16 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
     for a in &agreements {
         printer.line(agreement_text(a))?;
     }
+    let watched = args.sanitize.then(|| Alone::new(&args.device, &ready.built, &ready.cell)).transpose()?;
+    if let Some(watched) = &watched {
+        exit = worse(exit, watched.show(ready.opened.sources(), printer)?);
+    }
+    let sources = ready.opened.sources();
+    let of_tools = watched.as_ref().map(|w| w.value(&|d| json::diagnostic(sources, d), sources));
     printer.json(&json!({
         "schema": "kopt/run/1", "arch": ready.built.side.arch, "toolchain": ready.built.toolchain, "approximate": ready.built.approximate,
         "run": of_emulator.0, "problems": of_emulator.1, "device": of_device, "agreement": agreements,
+        "sanitizer": of_tools,
     }))?;
     Ok(exit)
 }

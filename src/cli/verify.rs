@@ -59,6 +59,9 @@ pub struct Args {
     on: On,
     #[command(flatten)]
     place: Device,
+    /// Watch both with compute-sanitizer on the GPU, on a few small cells
+    #[arg(long)]
+    sanitize: bool,
     #[command(flatten)]
     timing: timing::Timing,
     #[command(flatten)]
@@ -110,7 +113,8 @@ pub fn serve() -> Result<Exit, Failure> {
 pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, Failure> {
     let mut running = args.running.clone();
     // Nothing is timed that was not compared where it is timed.
-    let on = if args.timing.time && args.on == On::Emulator { On::Both } else { args.on };
+    let needs_gpu = args.timing.time || args.sanitize;
+    let on = if needs_gpu && args.on == On::Emulator { On::Both } else { args.on };
     if on != On::Emulator && running.arch.is_none() {
         running.arch = Some(args.place.arch()?);
     }
@@ -130,7 +134,8 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
     }
     let pair = &prepared.pair;
     let settings = args.running.settings();
-    let how = How { on, place: &args.place, timing: &args.timing, settings, memo: None };
+    let (place, timing, sanitize) = (&args.place, &args.timing, args.sanitize);
+    let how = How { on, place, timing, sanitize, settings, memo: None };
     let oracle = referee.as_ref().map(|r| r.oracle.as_ref());
     let judged = pair.finish(&how, pair.emulate(&how, oracle)?)?;
     let report = judged.report(pair, &how);
@@ -229,6 +234,7 @@ fn reproduce(args: &Args) -> String {
         ("--accept-proposed", args.running.accept_proposed),
         ("--thorough", args.running.thorough),
         ("--trust", args.trust),
+        ("--sanitize", args.sanitize),
         ("--time", args.timing.time),
     ] {
         if on {

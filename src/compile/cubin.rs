@@ -251,8 +251,7 @@ mod tests {
             let two = &cubin.kernel("_Z3twoPKfPfi1Pcs").unwrap().resources;
             assert_eq!((two.shared, two.stack), (160, 0));
             assert!((8..64).contains(&two.registers), "{two:?}");
-            let variables: Vec<_> =
-                cubin.variables.iter().map(|v| (v.symbol.as_str(), v.size, v.is_global)).collect();
+            let variables: Vec<_> = cubin.variables.iter().map(|v| (v.symbol.as_str(), v.size, v.is_global)).collect();
             assert_eq!(variables, [("counter", 4, true), ("taps", 20, false)]);
         }
     }

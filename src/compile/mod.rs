@@ -38,8 +38,8 @@ pub mod unsliceable;
 pub mod worker;
 
 pub use cache::Cache;
-pub use declare::is_keyword;
 pub use compare::{BlockShape, Comparison, compare};
+pub use declare::is_keyword;
 pub use instances::{Parameter, ParameterKind};
 pub use program::{HeaderSource, HeaderText, NoHeaders};
 pub use ptxas::KernelResources;

@@ -73,11 +73,23 @@ fn function(out: &mut String, exported: &Exported, interface: &Interface) -> Res
         let _ = writeln!(out, "    if (!({condition})) return {};", quoted(&said));
     }
     for b in &interface.buffers {
-        let _ = writeln!(out, "    const int64_t {}_bytes = int64_t(sizeof({})) * {};", b.name, element(&b.name, b.dtype)?, product(&b.shape));
+        let _ = writeln!(
+            out,
+            "    const int64_t {}_bytes = int64_t(sizeof({})) * {};",
+            b.name,
+            element(&b.name, b.dtype)?,
+            product(&b.shape)
+        );
     }
     for b in interface.passed().filter(|b| b.align > 1) {
         let said = format!("the address of `{}` is no multiple of {} bytes", b.name, b.align);
-        let _ = writeln!(out, "    if (reinterpret_cast<uintptr_t>({}) % {} != 0) return {};", b.name, b.align, quoted(&said));
+        let _ = writeln!(
+            out,
+            "    if (reinterpret_cast<uintptr_t>({}) % {} != 0) return {};",
+            b.name,
+            b.align,
+            quoted(&said)
+        );
     }
     apart(out, plan, interface);
     let _ = writeln!(out, "    cudaError_t error = cudaSuccess;");
@@ -182,8 +194,7 @@ fn launch(out: &mut String, exported: &Exported, interface: &Interface, l: &Laun
     let typed = exported.deduced.contains(&l.kernel);
     let arguments: Vec<String> =
         l.args.iter().map(|a| argument(interface, a, typed)).collect::<Result<_, ExportError>>()?;
-    let template =
-        if l.template.is_empty() { String::new() } else { format!("<{}>", l.template.join(", ")) };
+    let template = if l.template.is_empty() { String::new() } else { format!("<{}>", l.template.join(", ")) };
     let kernel = format!("::{}{template}", l.kernel.trim_start_matches("::"));
     let shared = l.shared.as_ref().map_or_else(|| "0".to_owned(), expr);
     let three = |list: &[crate::contract::Expr]| format!("{}, {}, {}", axis(list, 0), axis(list, 1), axis(list, 2));

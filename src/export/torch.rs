@@ -124,7 +124,11 @@ fn binding(exported: &Exported, interface: &Interface) -> Result<String, ExportE
             if !is_source {
                 let (name, text) = (&b.name, expr(extent));
                 let said = quoted(&format!("{name}: axis {axis} must be {text}"));
-                let _ = writeln!(out, "    TORCH_CHECK({name}.size({axis}) == kopt_{}::same({text}), {said});", exported.name);
+                let _ = writeln!(
+                    out,
+                    "    TORCH_CHECK({name}.size({axis}) == kopt_{}::same({text}), {said});",
+                    exported.name
+                );
             }
         }
     }

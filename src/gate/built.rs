@@ -72,7 +72,8 @@ impl Built {
     /// # Errors
     /// See [`BuildError`].
     pub fn add(&mut self, key: &KernelKey, made: Compiled) -> Result<(), BuildError> {
-        let resources = if made.ptx.is_empty() { self.add_machine_code(key, &made)? } else { self.add_ptx(key, &made)? };
+        let resources =
+            if made.ptx.is_empty() { self.add_machine_code(key, &made)? } else { self.add_ptx(key, &made)? };
         self.side.resources.extend(resources.map(|r| (key.clone(), r)));
         self.compiled.insert(key.clone(), made);
         Ok(())

@@ -38,8 +38,10 @@ impl Image {
     /// The CUBIN of `program` where there is one, else its PTX.
     pub fn of_program(program: &Program, ptx: &str, cubin: &[u8], symbol: &str) -> Image {
         let bytes = if cubin.is_empty() { ptx.as_bytes().to_vec() } else { cubin.to_vec() };
-        let variable =
-            |v: &ptx::GlobalVariable| Variable { symbol: v.name.clone(), is_global: v.space == ptx::ast::Space::Global };
+        let variable = |v: &ptx::GlobalVariable| Variable {
+            symbol: v.name.clone(),
+            is_global: v.space == ptx::ast::Space::Global,
+        };
         Image {
             bytes,
             symbol: symbol.to_owned(),
@@ -78,11 +80,7 @@ pub struct Run<'a> {
 /// # Errors
 /// What has nothing to do with the kernels: one that was not compiled, or two that share a variable, which are loaded
 /// apart.
-pub fn job(
-    images: &BTreeMap<KernelKey, Image>,
-    runs: &[Run],
-    ordinal: i32,
-) -> Result<(Job, Vec<Vec<u8>>), String> {
+pub fn job(images: &BTreeMap<KernelKey, Image>, runs: &[Run], ordinal: i32) -> Result<(Job, Vec<Vec<u8>>), String> {
     if let Some(name) = shared_variable(images) {
         return Err(format!("several kernels use the variable `{name}`, and each would have one of its own"));
     }

@@ -28,6 +28,7 @@ pub mod oracle;
 pub mod pair;
 pub mod peaks;
 pub mod refine;
+pub mod sanitize;
 pub mod selftest;
 pub mod shrink;
 pub mod side;

@@ -1,6 +1,7 @@
 //! The parent's side: one process per candidate, a time limit, and its process group ended when it is over.
 
 use std::path::PathBuf;
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use super::job::{Done, GpuError, Job, Reply, Request};
@@ -51,7 +52,30 @@ impl Runner {
         }
     }
 
+    /// Runs a job under a tool that watches the process, and lets both end by themselves, which may take `rest`, so that
+    /// the tool can write down what it saw. The buffers have exactly their size, see [`Request::Check`].
+    pub fn watched(&self, job: &Job, parts: &[&[u8]], rest: Duration) -> (Result<Done, GpuError>, Option<ExitStatus>) {
+        let done = match self.reply(&Request::Check(job.clone()), parts) {
+            Ok((Reply::Done(done), _)) => Ok(done),
+            Ok((Reply::Failed(failed), _)) => Err(GpuError::Kernel(failed)),
+            Ok((other, _)) => Err(unexpected(&other)),
+            Err(e) => Err(e),
+        };
+        (done, self.0.finish(rest))
+    }
+
     fn ask(&self, request: &Request, parts: &[&[u8]]) -> Result<(Reply, Vec<Vec<u8>>), GpuError> {
+        match self.reply(request, parts)? {
+            (Reply::Failed(failed), _) => {
+                // The context is gone after a fault, and the process with it.
+                self.0.end();
+                Err(GpuError::Kernel(failed))
+            }
+            reply => Ok(reply),
+        }
+    }
+
+    fn reply(&self, request: &Request, parts: &[&[u8]]) -> Result<(Reply, Vec<Vec<u8>>), GpuError> {
         let meta = serde_json::to_vec(request).map_err(|e| GpuError::NotRun(e.to_string()))?;
         let mut message: Vec<&[u8]> = vec![&meta];
         message.extend(parts);
@@ -63,11 +87,6 @@ impl Runner {
         let mut parts = reply.into_iter();
         let meta = parts.next().unwrap_or_default();
         match serde_json::from_slice(&meta).map_err(|e| GpuError::NotRun(e.to_string()))? {
-            Reply::Failed(failed) => {
-                // The context is gone after a fault, and the process with it.
-                self.0.end();
-                Err(GpuError::Kernel(failed))
-            }
             Reply::NotRun { why } => Err(GpuError::NotRun(why)),
             reply => Ok((reply, parts.collect())),
         }

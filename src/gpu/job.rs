@@ -10,6 +10,9 @@ use super::timing::{Peaks, Timed, Timing};
 #[serde(rename_all = "kebab-case")]
 pub enum Request {
     Run(Job),
+    /// As `Run`, for a tool that watches the process: every buffer is an allocation of its own that ends with its last
+    /// byte, so that an access beyond it is one beyond the allocation.
+    Check(Job),
     Time(Timing),
     /// The peaks of the device with this ordinal.
     Peaks(i32),
@@ -50,6 +53,8 @@ pub enum Start {
     Byte(u8),
     /// The part with the contents.
     Part(usize),
+    /// Nothing is written: a tool that watches sees the read of what nothing wrote.
+    Undefined,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

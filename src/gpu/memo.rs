@@ -75,7 +75,11 @@ mod tests {
         let ran = Cell::new(0);
         let run = |_: &Job, parts: &[Vec<u8>]| {
             ran.set(ran.get() + 1);
-            if parts.is_empty() { Err(GpuError::TimedOut { seconds: 1 }) } else { Ok((Done::default(), parts.to_vec())) }
+            if parts.is_empty() {
+                Err(GpuError::TimedOut { seconds: 1 })
+            } else {
+                Ok((Done::default(), parts.to_vec()))
+            }
         };
         let job = |device| Job { device, kernels: vec![], buffers: vec![], steps: vec![] };
         let memo = Memo::new(10);

@@ -6,7 +6,10 @@ mod client;
 mod driver;
 pub mod job;
 mod memo;
+pub mod ncu;
+pub mod sanitizer;
 pub mod timing;
+pub mod tool;
 #[cfg(feature = "gpu")]
 pub mod worker;
 

@@ -94,7 +94,9 @@ pub enum LowerError {
     Refused(String),
     #[error("the answer makes no sense: {0}")]
     Answer(String),
-    #[error("`{kernel}` takes `{parameter}`, a descriptor of the tensor memory accelerator, which a contract cannot describe")]
+    #[error(
+        "`{kernel}` takes `{parameter}`, a descriptor of the tensor memory accelerator, which a contract cannot describe"
+    )]
     Descriptor { kernel: String, parameter: String },
     #[error("`{kernel}` takes `{parameter}`, which is no buffer of the program")]
     Parameter { kernel: String, parameter: String },

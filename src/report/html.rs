@@ -12,13 +12,16 @@ use crate::gate::{CellResult, CellVerdict};
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:70em;margin:2em auto;padding:0 1em;color:#222}\
 h1{font-size:1.4em}h2{font-size:1.1em;margin-top:2em;border-bottom:1px solid #ccc}\
-table{border-collapse:collapse}td,th{padding:.15em .8em;text-align:right;border-bottom:1px solid #eee}\
-td:first-child,th:first-child{text-align:left}pre{background:#f7f7f7;padding:.8em;overflow-x:auto;font-size:13px}\
+table{border-collapse:collapse;display:block;overflow-x:auto}td,th{padding:.15em .8em;text-align:right;border-bottom:1px solid #eee}\
+td:first-child,th:first-child{text-align:left}td{overflow-wrap:anywhere}pre{background:#f7f7f7;padding:.8em;overflow-x:auto;font-size:13px}\
 .verdict{padding:.6em 1em;border-left:6px solid #888;background:#f4f4f4;font-weight:600}\
 .equal-bits{border-color:#2a7}.within-tolerance{border-color:#27a}.failed{border-color:#c33}.inconclusive{border-color:#c80}\
-.add{background:#dfd}.del{background:#fdd}svg{width:100%;max-width:640px}svg text{font-size:9px;text-anchor:middle;fill:#444}\
+.add{background:#dfd}.del{background:#fdd}.picture{overflow-x:auto}svg{width:100%;max-width:640px;min-width:34em}circle.original{fill:#27a}circle.candidate{fill:#2a7}\
+line.grid{stroke:#e4e4e4}polyline.roof{fill:none;stroke:#444;stroke-width:2}svg text.name{font-size:11px}svg text{font-size:9px;text-anchor:middle;fill:#444}\
 rect.bar{fill:#c80}rect.equal,rect.candidate{fill:#2a7}rect.original{fill:#27a}\
-@media print{body{margin:0;max-width:none}h2{break-after:avoid}}line.bound{stroke:#c33;stroke-dasharray:4 3}svg text.bound{fill:#c33}";
+@media print{body{margin:0;max-width:none;font-size:10pt}h2{break-after:avoid}svg{min-width:0;break-inside:avoid}\
+pre{white-space:pre-wrap;overflow:visible}table{display:table;overflow:visible}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}\
+@media(max-width:30em){body{margin:1em auto;padding:0 .6em}td,th{padding:.15em .4em}}line.bound{stroke:#c33;stroke-dasharray:4 3}svg text.bound{fill:#c33}";
 
 /// The page. `problems` are the diagnostics as text, already rendered.
 pub fn html(r: &Report, problems: &[String]) -> String {
@@ -41,9 +44,15 @@ pub fn html(r: &Report, problems: &[String]) -> String {
         cells(&mut out, "Cells on the GPU", &d.cells);
         list(&mut out, "Remarks of the run on the GPU", &d.remarks);
     }
+    if let Some(s) = r.sanitized {
+        out.push_str(&super::sanitizer::html(s));
+    }
     errors(&mut out, r);
     if let Some(Ok(t)) = r.timing {
         out.push_str(&super::timing::html(t));
+    }
+    if let Some(roofline) = &r.roofline {
+        out.push_str(&super::roofline::html(roofline));
     }
     counters(&mut out, r);
     for (kernel, table) in &r.resources {
@@ -117,7 +126,7 @@ fn counters(out: &mut String, r: &Report) {
     let Some(m) = &r.outcome.counters else { return };
     let _ = writeln!(
         out,
-        "<h2>Counters (estimated)</h2>\n<p>Counted in the interpreter in the cell {}. A device was not asked.</p>",
+        "<h2>Counters (estimated)</h2>\n<p>Counted in the interpreter in the cell {}; a device caches, schedules and fuses.</p>",
         escape(&cell(&m.cell))
     );
     out.push_str("<table><tr><th></th><th>before</th><th>after</th><th></th></tr>\n");

@@ -32,6 +32,7 @@ pub fn verify(r: &Report, problem: &dyn Fn(&crate::diag::Diagnostic) -> Value) -
             "matched": r.matched },
         "device": r.device.map(device),
         "timing": r.timing.map(|t| t.map_or_else(|why| json!({ "not_timed": why }), super::timing::value)),
+        "sanitizer": r.sanitized.map(super::sanitizer::value),
         "seed": r.seed,
         "float64_reference": r.outcome.float64_reference,
         "cells": r.outcome.cells.iter().map(cell).collect::<Vec<_>>(),
@@ -67,7 +68,7 @@ fn number(v: f64) -> Value {
     if v.is_finite() { json!(v) } else { json!(v.to_string()) }
 }
 
-fn cell_key(c: &Cell) -> Value {
+pub(super) fn cell_key(c: &Cell) -> Value {
     json!({
         "dims": c.dims, "distribution": c.distribution.word(), "seed": c.seed, "poison": c.poison, "scalars": c.scalars,
         "overlap": c.overlap, "round": c.round, "order": c.order,

@@ -3,6 +3,8 @@
 mod diagnose;
 mod html;
 mod json;
+mod roofline;
+pub mod sanitizer;
 mod svg;
 mod table;
 mod text;
@@ -11,12 +13,14 @@ mod timing;
 pub use diagnose::{fault, line_span, undefined};
 pub use html::html;
 pub use json::{ran as ran_json, verify as json};
+pub use roofline::Roofline;
 pub use table::{CounterRow, counter_rows, traffic_rows};
 pub use text::{cell as cell_text, text};
 
 use crate::compile::Comparison as Resources;
 use crate::diag::Diagnostic;
 use crate::gate::on_device::DeviceOutcome;
+use crate::gate::sanitize::Sanitized;
 use crate::gate::timing::TimingOutcome;
 use crate::gate::{CellResult, Outcome, Verdict};
 
@@ -50,6 +54,10 @@ pub struct Report<'a> {
     pub device: Option<&'a DeviceOutcome>,
     /// Times on the GPU, or why there are none, where they were asked for.
     pub timing: Option<Result<&'a TimingOutcome, &'a str>>,
+    /// What compute-sanitizer saw, where it was asked.
+    pub sanitized: Option<&'a Sanitized>,
+    /// Both under the roofs of the device, or why not, where they were timed.
+    pub roofline: Option<Result<Roofline, String>>,
     /// Registers, shared memory and occupancy of both sides, for each kernel that has a counterpart.
     pub resources: Vec<(String, Resources)>,
     /// Faults of the candidate and findings in the original, on their lines.
@@ -80,7 +88,8 @@ pub fn sentences(r: &Report) -> String {
         Some(d) if r.outcome.cells.is_empty() => format!("on the GPU: {}", of_cells(&d.verdict, &d.cells)),
         Some(d) => format!("{}; on the GPU: {}", sentence(r.outcome), of_cells(&d.verdict, &d.cells)),
     };
-    computes + &speed
+    let watched = r.sanitized.map_or_else(String::new, |s| format!("; {}", sanitizer::sentence(s)));
+    computes + &watched + &speed
 }
 
 fn of_cells(verdict: &Verdict, all: &[CellResult]) -> String {

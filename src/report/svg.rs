@@ -16,8 +16,10 @@ pub fn histogram(o: &OutputResult) -> String {
         if n == 0 { 0.0 } else { (1.0 + (n as f64).log10()) / (1.0 + (most as f64).log10()) * (HEIGHT as f64 - 50.0) }
     };
     let step = WIDTH / BINS;
-    let mut out =
-        format!("<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"errors of {}\">", escape(&o.name));
+    let mut out = format!(
+        "<div class=\"picture\"><svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"errors of {}\">",
+        escape(&o.name)
+    );
     for (i, n) in o.histogram.iter().enumerate() {
         let (x, h) = (i * step, height(*n));
         let y = HEIGHT as f64 - 30.0 - h;
@@ -40,7 +42,7 @@ pub fn histogram(o: &OutputResult) -> String {
         let _ = write!(out, "<line class=\"bound\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"10\" y2=\"{}\"/>", HEIGHT - 30);
         let _ = write!(out, "<text class=\"bound\" x=\"{x:.1}\" y=\"10\">allowed rms {relative:.1e}</text>");
     }
-    out.push_str("</svg>");
+    out.push_str("</svg></div>");
     out
 }
 
@@ -68,7 +70,10 @@ pub fn distributions(original: &[f64], candidate: &[f64]) -> String {
     let both = [counts(original), counts(candidate)];
     let highest = f64::from(both.iter().flatten().copied().max().unwrap_or(1).max(1));
     let middle = HEIGHT as f64 / 2.0;
-    let mut out = format!("<svg viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"times of both\">", HEIGHT + 16);
+    let mut out = format!(
+        "<div class=\"picture\"><svg viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"times of both\">",
+        HEIGHT + 16
+    );
     let step = WIDTH as f64 / BARS as f64;
     for (bins, class) in both.iter().zip(["original", "candidate"]) {
         for (i, n) in bins.iter().enumerate().filter(|(_, n)| **n > 0) {
@@ -83,7 +88,7 @@ pub fn distributions(original: &[f64], candidate: &[f64]) -> String {
     for (x, t) in [(40, least), (WIDTH / 2, (least + most) / 2.0), (WIDTH - 40, most)] {
         let _ = write!(out, "<text x=\"{x}\" y=\"{}\">{:.2} us</text>", HEIGHT + 12, t / 1e3);
     }
-    out.push_str("</svg>");
+    out.push_str("</svg></div>");
     out
 }
 

@@ -62,6 +62,9 @@ pub fn text(r: &Report) -> String {
         let _ = writeln!(out, "\non the GPU: {}", cells(&d.cells, 0));
         outputs(&mut out, &d.cells, &d.probes);
     }
+    if let Some(s) = r.sanitized {
+        let _ = write!(out, "\n{}", super::sanitizer::text(s));
+    }
     if let Some(Ok(t)) = r.timing {
         let _ = write!(out, "\n{}", super::timing::text(t));
     }
@@ -106,6 +109,7 @@ pub fn not_checked(r: &Report) -> Vec<String> {
         Some(Err(why)) => found.push(format!("timing: {why}")),
         None => {}
     }
+    found.extend(r.sanitized.iter().flat_map(|s| s.not_checked()));
     found.extend(r.not_checked.iter().cloned());
     found
 }

@@ -61,7 +61,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     }
     found.sort();
     if found.is_empty() {
-        return Err(Failure::usage(691, format!("{}: no result is in it", folder.display()), "kopt gate run BUNDLE"));
+        return Err(Failure::usage(693, format!("{}: no result is in it", folder.display()), "kopt gate run BUNDLE"));
     }
     Ok(found)
 }
@@ -69,18 +69,21 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
 /// A result that speaks of the files that are here.
 fn read(path: &Path, root: &Path) -> Result<Outcome, Box<Diagnostic>> {
     let refused = |why: String, next: &str| {
-        Box::new(Diagnostic::error(Code(691), format!("{}: {why}", path.display())).next(next))
+        Box::new(Diagnostic::error(Code(693), format!("{}: {why}", path.display())).next(next))
     };
     let text = std::fs::read(path).map_err(|e| refused(e.to_string(), "copy the results again"))?;
-    let outcome: Outcome =
-        serde_json::from_slice(&text).map_err(|e| refused(format!("this is no result: {e}"), "copy the results again"))?;
+    let outcome: Outcome = serde_json::from_slice(&text)
+        .map_err(|e| refused(format!("this is no result: {e}"), "copy the results again"))?;
     if outcome.schema != SCHEMA {
         let why = format!("the layout is {}, and this version of kopt reads {SCHEMA}", outcome.schema);
         return Err(refused(why, "read it with the version of kopt that judged it"));
     }
     let case = &outcome.case;
     if case.id != case.computed_id() || !agrees(&outcome) {
-        return Err(refused("it was changed: it is not what its build id says".to_owned(), "kopt gate run BUNDLE --again"));
+        return Err(refused(
+            "it was changed: it is not what its build id says".to_owned(),
+            "kopt gate run BUNDLE --again",
+        ));
     }
     if let Some(file) = changed(case, root) {
         let why = format!("`{file}` is not the file that was judged");

@@ -36,6 +36,9 @@ pub struct Judge {
     gpu_limit: u64,
     #[command(flatten)]
     timing: timing::Timing,
+    /// Watch both with compute-sanitizer on the GPU
+    #[arg(long)]
+    sanitize: bool,
     /// Every size with every distribution, both poisons and two seeds
     #[arg(long)]
     thorough: bool,
@@ -70,15 +73,14 @@ pub fn run(args: &Judge, _: &Global, printer: &mut Printer) -> Result<Exit, Fail
     let settings = args.settings();
     let lanes = args.lanes(&bundle)?;
     let cases = &bundle.manifest.cases;
-    let mut outcomes: Vec<Option<Outcome>> = cases
-        .iter()
-        .map(|c| if args.again { None } else { Outcome::earlier(&folder, c, &settings) })
-        .collect();
+    let mut outcomes: Vec<Option<Outcome>> =
+        cases.iter().map(|c| if args.again { None } else { Outcome::earlier(&folder, c, &settings) }).collect();
     let there = outcomes.iter().flatten().count();
     if there > 0 {
         printer.line(format!("{there} of {} have a result from before, in {}", cases.len(), folder.display()))?;
     }
-    let open: Vec<(usize, &Case)> = cases.iter().enumerate().filter(|(n, _)| matches!(outcomes.get(*n), Some(None))).collect();
+    let open: Vec<(usize, &Case)> =
+        cases.iter().enumerate().filter(|(n, _)| matches!(outcomes.get(*n), Some(None))).collect();
     let judge = Judging { args, bundle: &bundle, settings: &settings, folder: &folder, memo: Memo::new(MEMO) };
     let mut trouble: Option<Failure> = None;
     queue::run(
@@ -123,6 +125,7 @@ impl Judge {
             thorough: self.thorough,
             budget: self.budget,
             time: t.time,
+            sanitize: self.sanitize,
             dims: t.dims.clone(),
             rounds: t.rounds,
             samples: t.samples,
@@ -130,7 +133,8 @@ impl Judge {
     }
 
     fn on(&self) -> On {
-        if self.timing.time && self.on == On::Emulator { On::Both } else { self.on }
+        let needs_gpu = self.timing.time || self.sanitize;
+        if needs_gpu && self.on == On::Emulator { On::Both } else { self.on }
     }
 
     /// The GPUs; without any, one lane that only interprets.
@@ -176,7 +180,7 @@ impl Judging<'_> {
             ..Running::default()
         };
         let (timing, settings) = (&self.args.timing, running.settings());
-        How { on: self.args.on(), place, timing, settings, memo: Some(&self.memo) }
+        How { on: self.args.on(), place, timing, sanitize: self.args.sanitize, settings, memo: Some(&self.memo) }
     }
 
     /// Unpacks and interprets, for the first of the GPUs; most machines have equal ones.
@@ -253,9 +257,7 @@ impl Judging<'_> {
 fn said(failure: &Failure) -> String {
     match failure {
         Failure::Quiet => "the output went away".to_owned(),
-        Failure::Said { problems, .. } => {
-            problems.iter().map(|d| d.message.as_str()).collect::<Vec<_>>().join("; ")
-        }
+        Failure::Said { problems, .. } => problems.iter().map(|d| d.message.as_str()).collect::<Vec<_>>().join("; "),
     }
 }
 

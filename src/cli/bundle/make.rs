@@ -97,7 +97,11 @@ pub fn run(args: &Make, global: &Global, printer: &mut Printer) -> Result<Exit, 
     let archs: Vec<&str> = architectures(&bundle);
     let (count, archs) = (bundle.manifest.cases.len(), archs.join(", "));
     let cases = if count == 1 { "case" } else { "cases" };
-    printer.line(format!("bundle     {}: {count} {cases}, {} KB, built for {archs}", args.output.display(), size >> 10))?;
+    printer.line(format!(
+        "bundle     {}: {count} {cases}, {} KB, built for {archs}",
+        args.output.display(),
+        size >> 10
+    ))?;
     printer.line(format!("next       on the GPU machine: kopt gate run {}", args.output.display()))?;
     printer.json(&document(&bundle, &left, args))?;
     Ok(if left.is_empty() { Exit::Done } else { Exit::Findings })

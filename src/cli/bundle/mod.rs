@@ -23,9 +23,8 @@ use super::exit::Failure;
 
 /// Reads the bundle at `path`.
 fn read(path: &Path) -> Result<Bundle, Failure> {
-    let unreadable = |e: std::io::Error| {
-        Failure::usage(541, format!("{}: {e}", path.display()), "name a bundle that can be read")
-    };
+    let unreadable =
+        |e: std::io::Error| Failure::usage(541, format!("{}: {e}", path.display()), "name a bundle that can be read");
     let file = std::fs::File::open(path).map_err(unreadable)?;
     kopt::bundle::read(std::io::BufReader::new(file)).map_err(|e| refused(path, &e))
 }
@@ -37,5 +36,5 @@ fn refused(path: &Path, error: &BundleError) -> Failure {
         BundleError::NoBuild { .. } => "kopt gate bundle --arch, with the architecture of the GPU",
         _ => "make it again: kopt gate bundle",
     };
-    Failure::usage(690, format!("{}: {error}", path.display()), next)
+    Failure::usage(692, format!("{}: {error}", path.display()), next)
 }

@@ -40,6 +40,7 @@ pub struct Settings {
     /// Warp instructions of one cell, in millions.
     pub budget: u64,
     pub time: bool,
+    pub sanitize: bool,
     pub dims: Vec<(String, i64)>,
     pub rounds: u32,
     pub samples: u32,

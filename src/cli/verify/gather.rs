@@ -16,9 +16,9 @@ use super::super::{gate as compile_gate, session};
 use super::Running;
 use super::adopt::{self, Adopted, Choice, Theirs};
 use super::build::{Builder, Unbuilt};
-use kopt::gate::Built;
 use super::contract::{self, Origin};
 use super::pair::Subject;
+use kopt::gate::Built;
 
 /// A file that is to be run.
 pub struct Opened {

@@ -4,6 +4,7 @@ use kopt::compile::{BlockShape, Comparison, compare};
 use kopt::contract::Plan;
 use kopt::diag::{Code, Diagnostic, render};
 use kopt::gate::on_device::DeviceOutcome;
+use kopt::gate::sanitize::Sanitized;
 use kopt::gate::timing::TimingOutcome;
 use kopt::gate::{self, Built, CellVerdict, Oracle, Outcome, Settings, Side, Verdict};
 use kopt::gpu::Memo;
@@ -13,7 +14,7 @@ use serde_json::Value;
 
 use super::super::device::{Device, On};
 use super::super::exit::{Exit, Failure};
-use super::super::json;
+use super::super::{json, sanitize};
 use super::{device, timing};
 
 /// One side with the texts that it speaks of.
@@ -46,6 +47,8 @@ pub struct How<'a> {
     pub on: On,
     pub place: &'a Device,
     pub timing: &'a timing::Timing,
+    /// Whether compute-sanitizer watches both on the GPU.
+    pub sanitize: bool,
     pub settings: Settings,
     /// What originals gave on a GPU, where several candidates have the same.
     pub memo: Option<&'a Memo>,
@@ -69,6 +72,8 @@ impl Emulated {
 pub struct Judged {
     pub emulated: Emulated,
     pub seen: Option<DeviceOutcome>,
+    /// What compute-sanitizer saw, where it was asked.
+    pub sanitized: Option<Sanitized>,
     /// Times, or why there are none, where they were asked for.
     pub measured: Option<Result<TimingOutcome, String>>,
     /// What is wrong with the original, and with the candidate.
@@ -113,29 +118,29 @@ impl Pair {
         let (before, after) = (&self.original.built, &self.candidate.built);
         let (outcome, known) = (&emulated.outcome, emulated.known());
         let asked = how.on != On::Emulator && outcome.verdict != Verdict::Failed;
-        let compared = asked.then(|| device::compare(how.place, how.memo, before, after, known, &how.settings)).transpose()?;
+        let compared =
+            asked.then(|| device::compare(how.place, how.memo, before, after, known, &how.settings)).transpose()?;
+        // What the interpreter refused is not run on the GPU.
+        let watch = || sanitize::both(how.place, before, after, &how.settings);
+        let sanitized = (how.sanitize && compared.is_some()).then(watch).transpose()?;
         let measure = || how.timing.measure(how.place, (before, after), known, compared.as_ref(), &how.settings);
         let measured = how.timing.time.then(measure).transpose()?;
-        let (ours, theirs) = self.problems(outcome, compared.as_ref(), measured.as_ref());
-        Ok(Judged { emulated, seen: compared, measured, ours, theirs })
+        let mut judged = Judged { emulated, seen: compared, sanitized, measured, ours: vec![], theirs: vec![] };
+        (judged.ours, judged.theirs) = self.problems(&judged);
+        Ok(judged)
     }
 
     /// Findings in the original, and faults of the candidate, each once.
-    fn problems(
-        &self,
-        outcome: &Outcome,
-        seen: Option<&DeviceOutcome>,
-        measured: Option<&Result<TimingOutcome, String>>,
-    ) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
+    fn problems(&self, judged: &Judged) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
         let (original, candidate) = (&self.original.sources, &self.candidate.sources);
-        let (mut ours, mut theirs) = emulated_problems(outcome, original, candidate);
-        if let Some(seen) = seen {
-            let (a, b) = device::problems(seen, original, candidate);
+        let (mut ours, mut theirs) = emulated_problems(&judged.emulated.outcome, original, candidate);
+        let seen = judged.seen.iter().map(|s| device::problems(s, original, candidate));
+        let watched = judged.sanitized.iter().map(|s| report::sanitizer::problems(s, original, candidate));
+        for (a, b) in seen.chain(watched) {
             ours.extend(a);
             theirs.extend(b);
         }
-        let timed = measured.and_then(|m| m.as_ref().ok());
-        theirs.extend(timing::problems(timed, candidate));
+        theirs.extend(timing::problems(judged.timed(), candidate));
         (ours, theirs)
     }
 }
@@ -144,7 +149,7 @@ impl Judged {
     pub fn report<'a>(&'a self, pair: &'a Pair, how: &How) -> Report<'a> {
         let (before, after) = (&pair.original.built, &pair.candidate.built);
         let outcome = &self.emulated.outcome;
-        let timed = self.measured.as_ref().and_then(|m| m.as_ref().ok());
+        let timed = self.timed();
         let machine_code = !pair.is_interpretable();
         let not_run = device::not_run(how.on, self.seen.as_ref(), machine_code);
         Report {
@@ -158,6 +163,8 @@ impl Judged {
             matched: pair.matched.clone(),
             outcome,
             device: self.seen.as_ref(),
+            sanitized: self.sanitized.as_ref(),
+            roofline: timed.map(|t| how.timing.roofline(how.place, t, self.emulated.known())),
             timing: self.measured.as_ref().map(|m| m.as_ref().map_err(String::as_str)),
             resources: resources(&before.side, &after.side),
             problems: self.ours.iter().chain(&self.theirs).cloned().collect(),
@@ -193,8 +200,13 @@ impl Judged {
         of(&pair.original.sources, &self.ours).chain(of(&pair.candidate.sources, &self.theirs))
     }
 
+    fn timed(&self) -> Option<&TimingOutcome> {
+        self.measured.as_ref().and_then(|m| m.as_ref().ok())
+    }
+
     pub fn exit(&self) -> Exit {
-        timing::exit(device::exit(&self.emulated.outcome, self.seen.as_ref()), self.measured.as_ref())
+        let compared = device::exit(&self.emulated.outcome, self.seen.as_ref());
+        timing::exit(sanitize::exit(compared, self.sanitized.as_ref()), self.measured.as_ref())
     }
 }
 
@@ -202,11 +214,7 @@ fn rendered(sources: &Sources, d: &Diagnostic) -> String {
     render::render(sources, d, false).trim_end().to_owned()
 }
 
-fn emulated_problems(
-    outcome: &Outcome,
-    original: &Sources,
-    candidate: &Sources,
-) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
+fn emulated_problems(outcome: &Outcome, original: &Sources, candidate: &Sources) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
     let mut ours: Vec<Diagnostic> = vec![];
     for c in &outcome.cells {
         let CellVerdict::Undefined(list) = &c.verdict else { continue };

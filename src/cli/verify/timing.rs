@@ -67,6 +67,16 @@ impl Timing {
         }))
     }
 
+    /// Both under the roofs that were measured on the device.
+    pub fn roofline(
+        &self,
+        place: &Device,
+        timed: &TimingOutcome,
+        emulated: &Outcome,
+    ) -> Result<report::Roofline, String> {
+        report::Roofline::new(&place.peaks()?, timed, emulated)
+    }
+
     /// Both versions once at one size, however large, and no times.
     pub fn at_size(
         place: &Device,

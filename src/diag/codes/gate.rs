@@ -138,13 +138,26 @@ lists. Without one, the interpreter (tier 1) still runs.",
     },
     Entry {
         code: Code(690),
+        title: "compute-sanitizer finds an error",
+        explain: "A tool of the CUDA toolkit (memcheck, racecheck, initcheck or synccheck) watched the kernel on the GPU and reports \
+an access out of bounds, a race in shared memory, a read of global memory that nothing wrote, or a barrier that not all threads \
+reach. Of a candidate it is one of a kind that the original does not have.",
+    },
+    Entry {
+        code: Code(691),
+        title: "compute-sanitizer finds something in the original, or is not sure",
+        explain: "The same tools report something that rejects nothing: it is the original's, the original has one of its kind, too, or \
+the tool itself calls it a warning.",
+    },
+    Entry {
+        code: Code(692),
         title: "a bundle cannot be used",
         explain: "A bundle of `kopt gate bundle` carries compiled candidates, their contracts and texts. Every part is named by its \
 hash and every case by a build id that stands for all of it. One that was cut off, changed, made by a version of kopt with another \
 layout, or that has nothing for the architecture of the GPU is refused as a whole, and nothing of it is run.",
     },
     Entry {
-        code: Code(691),
+        code: Code(693),
         title: "a result does not belong to these files",
         explain: "`kopt gate ingest` takes a verdict only where the original, the candidate, their headers and the contract are, byte for \
 byte, what was judged: the result carries the build id and the hashes of all of them. After a change make the bundle again.",

@@ -15,6 +15,7 @@ use std::io::{self, Read, Write};
 
 use cudarc::driver::DriverError;
 
+use self::memory::Around;
 use super::driver::{Context, describe, is_present, too_old};
 use super::job::{Failed, Reply, Request, Stage};
 use crate::child::frame;
@@ -57,7 +58,7 @@ fn answer(parts: &[Vec<u8>]) -> (Reply, Vec<Vec<u8>>) {
         Err(e) => return not_run(describe(e)),
     }
     let device = match &request {
-        Request::Run(job) => job.device,
+        Request::Run(job) | Request::Check(job) => job.device,
         Request::Time(timing) => timing.device,
         Request::Peaks(device) => *device,
     };
@@ -66,7 +67,10 @@ fn answer(parts: &[Vec<u8>]) -> (Reply, Vec<Vec<u8>>) {
         Err(e) => return not_run(format!("device {device} cannot be opened: {}", describe(e))),
     };
     let answered = match &request {
-        Request::Run(job) => run::run(&context, job, parts).map(|(done, contents)| (Reply::Done(done), contents)),
+        Request::Run(job) | Request::Check(job) => {
+            let around = if matches!(request, Request::Check(_)) { Around::Nothing } else { Around::Guards };
+            run::run(&context, job, parts, around).map(|(done, contents)| (Reply::Done(done), contents))
+        }
         Request::Time(timing) => time::time(&context, timing, parts).map(|(t, contents)| (Reply::Timed(t), contents)),
         Request::Peaks(_) => peaks::peaks(&context).map(|peaks| (Reply::Peaks(peaks), vec![])),
     };

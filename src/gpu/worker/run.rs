@@ -3,10 +3,10 @@
 use super::super::driver::{Context, Function, Module};
 use super::super::job::{Done, Job, Kernel, Stage, Step};
 use super::images::{self, launch};
-use super::memory::{Placed, begin, place};
+use super::memory::{Around, Placed, begin, place};
 use super::{Trouble, failed, name, nonsense, other};
 
-pub fn run(context: &Context, job: &Job, parts: &[Vec<u8>]) -> Result<(Done, Vec<Vec<u8>>), Trouble> {
+pub fn run(context: &Context, job: &Job, parts: &[Vec<u8>], around: Around) -> Result<(Done, Vec<Vec<u8>>), Trouble> {
     // The step that launches it first is to blame.
     let blamed = |n: usize| {
         let uses = |s: &Step| matches!(s, Step::Launch(l) if job.kernels.get(l.kernel) == job.kernels.get(n));
@@ -14,7 +14,7 @@ pub fn run(context: &Context, job: &Job, parts: &[Vec<u8>]) -> Result<(Done, Vec
     };
     let modules = images::load(context, &job.kernels, parts, &blamed)?;
     let functions = images::functions(&modules, &job.kernels, &blamed)?;
-    let placed: Vec<Placed> = job.buffers.iter().map(|b| place(context, b, parts)).collect::<Result<_, _>>()?;
+    let placed: Vec<Placed> = job.buffers.iter().map(|b| place(context, b, parts, around)).collect::<Result<_, _>>()?;
     let all = Loaded { context, job, parts, functions: &functions, modules: &modules, placed: &placed };
     let mut contents = vec![];
     for (n, step) in job.steps.iter().enumerate() {

@@ -7,7 +7,7 @@ use super::super::driver::{Context, DeviceMemory, Function, Stream};
 use super::super::job::{GUARD, Stage, Start, Step};
 use super::super::timing::{Arm, Place};
 use super::images::launch;
-use super::memory::{Placed, reserve};
+use super::memory::{Around, Placed, reserve};
 use super::{Trouble, failed, nonsense, other};
 
 /// Contents in device memory, from which buffers are filled and put back; all arms use the same.
@@ -94,7 +94,7 @@ impl<'a> Version<'a> {
         let contents = self.sets.len() % self.kinds();
         let mut placed = vec![];
         for place in &self.arm.places {
-            let at = reserve(context, &place.buffer)?;
+            let at = reserve(context, &place.buffer, Around::Guards)?;
             match sources.of(place, contents) {
                 Some(source) => at.memory.copy_from(at.first, source, 0, place.buffer.bytes)?,
                 None => at.memory.fill(at.first, place.buffer.bytes, byte(place))?,
@@ -163,6 +163,6 @@ impl<'a> Version<'a> {
 fn byte(place: &Place) -> u8 {
     match place.buffer.start {
         Start::Byte(byte) => byte,
-        Start::Part(_) => 0,
+        Start::Part(_) | Start::Undefined => 0,
     }
 }

@@ -1,0 +1,8 @@
+// kopt: dims.n = { samples = [1024] }
+// kopt: args.a = { role = "in", dtype = "f32", shape = ["n"] }
+// kopt: args.c = { role = "out", dtype = "f32", shape = ["n"] }
+// kopt: launch = { grid = "n / 256", block = 256, args = ["a", "c", "i32(n)"] }
+__global__ void add_to(const float* a, float* c, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    c[i] += a[i];
+}

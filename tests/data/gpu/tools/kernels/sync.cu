@@ -1,0 +1,13 @@
+// kopt: dims.n = { samples = [1024] }
+// kopt: args.a = { role = "in", dtype = "f32", shape = ["n"] }
+// kopt: args.c = { role = "out", dtype = "f32", shape = ["n"] }
+// kopt: launch = { grid = "n / 256", block = 256, args = ["a", "c", "i32(n)"] }
+__global__ void half_waits(const float* a, float* c, int n) {
+    __shared__ float tile[256];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    tile[threadIdx.x] = a[i];
+    if (threadIdx.x < 100) {
+        __syncthreads();
+    }
+    c[i] = tile[threadIdx.x];
+}
