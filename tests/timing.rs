@@ -34,7 +34,7 @@ fn side() -> (Side, BTreeMap<KernelKey, Image>) {
         arch: "sm_80".into(),
         arithmetic: 0.0,
     };
-    (side, [(key, image))].into())
+    (side, [(key, image)].into())
 }
 
 /// Steady samples of three arms, in nanoseconds.
