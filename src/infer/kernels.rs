@@ -1,7 +1,7 @@
 //! The kernels of a program with their facts, computed once for each.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::usage::{Usage, usages};
@@ -34,6 +34,17 @@ impl<'a> Known<'a> {
 impl<'a> Kernels<'a> {
     pub fn new(program: &'a Program, sources: &'a Sources, macros: &'a [Macros]) -> Kernels<'a> {
         Kernels { program, sources, macros, found: RefCell::default() }
+    }
+
+    /// The macros of a unit.
+    pub fn macros_at(&self, unit: u32) -> Option<&'a Macros> {
+        self.macros.get(unit as usize)
+    }
+
+    /// Every identifier that the macro of a unit may bring with it; `None` where the name is no macro.
+    pub fn macro_words(&self, unit: u32, name: &str) -> Option<BTreeSet<String>> {
+        let macros = self.macros_at(unit)?;
+        macros.contains(name).then(|| macros.mentions(name))
     }
 
     pub fn function(&self, r: FunctionRef) -> &'a Function {
