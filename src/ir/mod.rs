@@ -13,6 +13,7 @@ pub mod expr;
 pub mod function;
 pub mod program;
 pub mod query;
+pub mod spell;
 pub mod stmt;
 pub mod surface;
 pub mod types;
