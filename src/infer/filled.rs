@@ -121,7 +121,7 @@ impl<'a> Host<'a> {
                 },
                 ExprKind::Call { callee, args, receiver, .. } => {
                     let own = |a: &ExprId| memory(f, *a) == Some(v) || handed(f, *a) == Some(v);
-                    let at = args.iter().position(|a| own(a));
+                    let at = args.iter().position(&own);
                     let method = receiver.as_ref().is_some_and(own);
                     if at.is_some() || method {
                         found.extend(self.stored_by(seen, query::base_name(callee), args, at)?);

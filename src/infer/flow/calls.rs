@@ -284,7 +284,7 @@ impl Walk<'_, '_> {
         }
         let Some(found) = self.functions(e) else { return };
         for followed in found.iter() {
-            self.reached.extend(followed.reached.iter().cloned().map(|r| Reached { at: e, ..r }));
+            self.reached.extend(followed.reached.iter().map(|r| Reached { at: e, ..*r }));
         }
     }
 }
