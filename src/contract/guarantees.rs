@@ -16,12 +16,8 @@ pub fn assumptions(plan: &Plan, program: &Program) -> Assumptions {
         by_kernel.entry(l.kernel.as_str()).or_default().push(l);
     }
     for (kernel, launches) in by_kernel {
-        let functions: Vec<&Function> = program
-            .kernels()
-            .into_iter()
-            .map(|r| program.function(r))
-            .filter(|f| is_called(f, kernel))
-            .collect();
+        let functions: Vec<&Function> =
+            program.kernels().into_iter().map(|r| program.function(r)).filter(|f| is_called(f, kernel)).collect();
         // Two kernels of one name may differ in their parameters.
         let [f] = functions.as_slice() else { continue };
         let mut said: Option<Vec<Assumption>> = None;

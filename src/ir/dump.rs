@@ -209,7 +209,8 @@ fn statements(out: &mut String, f: &Function, block: &Block, depth: usize) {
                 inner(out, body);
             }
             StmtKind::Switch { value, labels, body } => {
-                let one = |l: &super::Label| format!("{} at {}", l.value.as_ref().map_or("default".into(), e), l.before);
+                let one =
+                    |l: &super::Label| format!("{} at {}", l.value.as_ref().map_or("default".into(), e), l.before);
                 let labels: Vec<String> = labels.iter().map(one).collect();
                 line(out, depth, format!("| switch {}: {}", e(value), labels.join(", ")));
                 inner(out, body);

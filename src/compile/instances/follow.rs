@@ -49,7 +49,11 @@ pub(super) fn follow(
 }
 
 /// `text` with words replaced by their values; `None` where one that `must` have a value has none.
-pub(super) fn substitute(text: &str, value: &dyn Fn(&str) -> Option<String>, must: &dyn Fn(&str) -> bool) -> Option<String> {
+pub(super) fn substitute(
+    text: &str,
+    value: &dyn Fn(&str) -> Option<String>,
+    must: &dyn Fn(&str) -> bool,
+) -> Option<String> {
     let (mut out, mut copied) = (String::new(), 0);
     for token in lex::tokens(text).iter().filter(|t| t.kind == Kind::Word) {
         let word = token.text(text);
