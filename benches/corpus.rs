@@ -12,7 +12,8 @@ use kopt::compile::plan::{Job, NoInstance, Origin, Place, Plan};
 use kopt::compile::{Cache, CompileGate, Toolchain, Worker, worker};
 use kopt::contract::{Assumptions, parse_assumption};
 use kopt::facts::macros_of;
-use kopt::ir::{FunctionRef, Program};
+use kopt::ir::spell::{identity, parameters};
+use kopt::ir::{Function, FunctionRef, Program, Unit};
 use kopt::project::{self, Headers, Includers, Options, Project};
 use kopt::skill::Library;
 use kopt::skill::ast::{Platform, Skill};
@@ -89,15 +90,17 @@ impl Gate {
         with(&Place { file: (&file.name, &file.text), users: &users })
     }
 
-    fn compile(&self, job: &Job<'_>, project: &Project, id: FileId, kernel: &str) -> Outcome {
-        self.at(project, project.sources.get(id), id, |place| judge(job.plan(place, kernel)))
+    fn compile(&self, job: &Job<'_>, project: &Project, id: FileId, kernel: Named) -> Outcome {
+        self.at(project, project.sources.get(id), id, |place| judge(job.plan_at(place, kernel.0, kernel.1)))
     }
 
     /// Whether `kernel` of the new text compiles as `old` of the original did.
-    fn again(&self, project: &Project, id: FileId, old: &str, new: &SourceFile, kernel: &str) -> Outcome {
+    fn again(&self, project: &Project, id: FileId, old: Named, new: &SourceFile, kernel: Named) -> Outcome {
         self.at(project, project.sources.get(id), id, |place| {
             let job = self.job();
-            let Ok(plan) = job.plan(place, old) else { return Err(("original".into(), "it does not compile".into())) };
+            let Ok(plan) = job.plan_at(place, old.0, old.1) else {
+                return Err(("original".into(), "it does not compile".into()));
+            };
             for instance in plan.instances.iter().filter(|i| i.compiled.is_ok()) {
                 let compiled = job.candidate(instance, place, &new.text, kernel);
                 let (_, compiled) = compiled.map_err(|why| (why.key().to_owned(), why.to_string()))?;
@@ -106,6 +109,23 @@ impl Gate {
             Ok(Good::InView)
         })
     }
+}
+
+/// A kernel's name, and where it stands if overloads share it.
+type Named<'a> = (&'a str, Option<usize>);
+
+fn named<'a>(unit: &Unit, f: &'a Function) -> Named<'a> {
+    let overloaded = unit.kernels().any(|o| o.qualified == f.qualified && identity(o) != identity(f));
+    (&f.qualified, overloaded.then_some(f.name_span.start as usize))
+}
+
+/// The kernel that a kernel of the new text was: of its name and parameters, or the one beside which a dispatch put it,
+/// whose name it begins with.
+fn origin<'u>(unit: &'u Unit, new: &Function) -> Option<&'u Function> {
+    let like = |o: &&Function| new.qualified.starts_with(&o.qualified);
+    let rank = |o: &&Function| (parameters(o) == parameters(new), o.qualified.len());
+    let whole = unit.kernels().find(|o| identity(o) == identity(new));
+    whole.or_else(|| unit.kernels().filter(like).max_by_key(rank))
 }
 
 fn judge(plan: Result<Plan, NoInstance>) -> Outcome {
@@ -199,7 +219,10 @@ fn survey_all(input: Input) -> Vec<Finding> {
 fn compile_all(gate: &Gate, project: &Project, program: &Program, list: Option<&Path>) -> BTreeSet<FunctionRef> {
     let kernels = program.kernels();
     let job = gate.job();
-    let of = |k: &FunctionRef| gate.compile(&job, project, program.unit(k.unit).file, &program.function(*k).qualified);
+    let of = |k: &FunctionRef| {
+        let unit = program.unit(k.unit);
+        gate.compile(&job, project, unit.file, named(unit, program.function(*k)))
+    };
     let outcomes: Vec<Outcome> = kernels.par_iter().map(of).collect();
     let mut reasons: BTreeMap<String, (usize, BTreeMap<String, usize>)> = BTreeMap::new();
     for (why, text) in outcomes.iter().filter_map(|o| o.as_ref().err()) {
@@ -327,19 +350,12 @@ fn apply(
         let (Some(gate), false) = (gate, outcome.changes.is_empty()) else { continue };
         // All kernels of the file: a changed device function reaches others, and a dispatch adds some.
         for k in outcome.program.units.iter().flat_map(|u| u.kernels()) {
-            let compiled = |name: &str| {
-                let is_it = |r: &&FunctionRef| r.unit == u && program.function(**r).qualified == name;
-                compiles.iter().find(is_it).is_some()
-            };
+            let compiled = |o: &Function| compiles.contains(&FunctionRef { unit: u, function: o.id });
             let added = !unit.kernels().any(|o| o.qualified == k.qualified);
-            // A dispatch puts a kernel beside the one whose name it begins with.
-            let origin = || unit.kernels().any(|o| k.qualified.starts_with(&o.qualified) && compiled(&o.qualified));
-            if !(compiled(&k.qualified) || added && origin()) {
-                continue;
-            }
-            let from = unit.kernels().filter(|o| k.qualified.starts_with(&o.qualified)).map(|o| &o.qualified);
-            let Some(origin) = from.max_by_key(|o| o.len()) else { continue };
-            match gate.again(project, unit.file, origin, new, &k.qualified) {
+            let Some(origin) = origin(unit, k).filter(|o| compiled(o)) else { continue };
+            let now = outcome.program.units.iter().find(|n| n.kernels().any(|o| std::ptr::eq(o, k)));
+            let Some(now) = now else { continue };
+            match gate.again(project, unit.file, named(unit, origin), new, named(now, k)) {
                 Ok(_) => kept += 1,
                 Err((why, text)) if added && why == "needs-instantiation" => back.push(text),
                 Err((why, text)) => broken.push(format!("{} {}: {why}: {text}", old.name, k.qualified)),

@@ -319,11 +319,12 @@ fn a_candidate_is_compiled_where_and_as_the_original_was() {
             let is_sample = matches!(plan.instances[0].origin, Origin::Sample(_));
             assert_eq!(is_sample, files.len() == 1);
             for (text, through_user, as_sample) in cases {
-                let (name, compiled) = job.candidate(&plan.instances[0], place, text, "k").expect("it can be cut");
+                let (name, compiled) =
+                    job.candidate(&plan.instances[0], place, text, ("k", None)).expect("it can be cut");
                 assert_eq!(name, "k<float>");
                 assert_eq!(compiled.is_ok(), if is_sample { as_sample } else { through_user }, "{text}: {compiled:?}");
             }
-            assert!(job.candidate(&plan.instances[0], place, "int nothing;\n", "k").is_err());
+            assert!(job.candidate(&plan.instances[0], place, "int nothing;\n", ("k", None)).is_err());
         });
     }
 }

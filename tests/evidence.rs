@@ -2,8 +2,11 @@
 //! it should: examples equal their originals, refusals that are forced through fail. Where a skill changed since, the
 //! line says so; `tests/gpu/run.py` records anew on a machine with a GPU.
 
+mod cli_common;
+
 use std::collections::BTreeSet;
 
+use cli_common::Folder;
 use serde_json::Value;
 
 fn text<'a>(value: &'a Value, key: &str) -> &'a str {
@@ -40,5 +43,52 @@ fn every_example_and_refusal_ran_on_a_gpu() {
             let fine = case["as_expected"] == Value::Bool(true) || !text(case, "over_strict").is_empty();
             assert!(fine, "{name}: \"{}\" came out wrong", text(case, "case"));
         }
+    }
+}
+
+/// Conditions that no recorded difference shows are needed, and how a refusal for each fails when it is forced through: by the
+/// interpreter, or by the compiler, since the text is ill-formed.
+#[test]
+fn forced_refusals_fail_here_too() {
+    // Skill, refusal, contract, and what `kopt verify` says of the forced text.
+    let cases = [
+        (
+            "vectorize_access",
+            "the subscript is set in the body",
+            "// kopt: dims.n = { samples = [64, 61] }\n\
+             // kopt: args.x = { role = \"in\", dtype = \"f32\", shape = \"2 * n + 8\" }\n\
+             // kopt: args.y = { role = \"out\", dtype = \"f32\", shape = \"n + 8\", writes = [0, \"n\"] }\n\
+             // kopt: launch = { grid = 1, block = 1, args = [\"x\", \"y\", \"i32(n)\"] }\n",
+            "K065",
+        ),
+        (
+            "shuffle_reduce",
+            "pairs with an operator of their own",
+            "// kopt: args.x = { role = \"in\", dtype = \"f32\", shape = [512] }\n\
+             // kopt: args.y = { role = \"out\", dtype = \"f32\", shape = [2] }\n\
+             // kopt: launch = { grid = 1, block = 256, args = [\"x\", \"y\"] }\n",
+            "__shfl_down_sync",
+        ),
+    ];
+    let cuts = |text: &str, name: &str, contract: &str| {
+        let from = text.find(&format!("namespace {name} {{")).expect("the namespace") + name.len() + 12;
+        // The brace that closes the namespace follows an empty line.
+        let body = text[from..].split("\n\n}\n").next().unwrap_or("").to_owned() + "\n";
+        body.replacen("__global__", &format!("{contract}__global__"), 1)
+    };
+    for (skill, refusal, contract, says) in cases {
+        let all = std::fs::read_to_string("tests/gpu/cases.toml").expect("the cases of the harness");
+        let folder = Folder::new(&[("cases.toml", &all)]);
+        folder.kopt("skills harness --cases cases.toml --out h").expect(0);
+        let index: Value = serde_json::from_str(&folder.get("h/index.json")).expect("an index");
+        let entry =
+            index.as_array().expect("a list").iter().find(|e| text(e, "case") == refusal && text(e, "skill") == skill);
+        let whole = folder.get(&format!("h/{}", text(entry.expect(refusal), "file")));
+        folder.put("original.cu", cuts(&whole, "original", contract).as_bytes());
+        folder.put("candidate.cu", cuts(&whole, "candidate", contract).as_bytes());
+        let Some(same) = folder.kopt_compiling("verify original.cu original.cu") else { return };
+        same.expect(0);
+        let forced = folder.kopt_compiling("verify original.cu candidate.cu").expect("a compiler");
+        forced.expect(3).says(says);
     }
 }

@@ -199,8 +199,9 @@ pub fn results(session: &Session, outcome: &Outcome, gate: Option<&Gate>) -> Vec
 
 fn compiled(gate: &Gate, session: &Session, outcome: &Outcome, file: FileId, changes: &[&Change]) -> Vec<Checked> {
     let program: &Program = &session.loaded.program;
-    let pairs = gate::pairs(changes, program, &outcome.program, file);
-    gate.check(file, outcome.sources.get(file), &pairs, program, session.sources())
+    let (old, new) = (session.sources().get(file), outcome.sources.get(file));
+    let pairs = gate::pairs(changes, (program, &old.text), (&outcome.program, &new.text), file);
+    gate.check(file, new, &pairs, program, session.sources())
 }
 
 /// Refusals of one skill that are shown in full.

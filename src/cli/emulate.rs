@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use kopt::contract::{Contract, Plan};
+use kopt::contract::{Contract, Launch, Plan};
 use kopt::diag::Diagnostic;
 use kopt::gate::{self, Settings, Verdict};
 use kopt::infer::matching::same_name;
+use kopt::ir::spell::{identity, split_parameters};
 use kopt::report;
 use kopt::skill::engine::run::{Change, Outcome};
 use kopt::source::{SourceFile, Sources};
@@ -94,7 +95,14 @@ fn of_file(
     };
     let mut original = revision(before);
     let contract = original.contract()?;
-    let (plans, open) = wanted(&contract, changes);
+    // Of overloads only those whose text is another now.
+    let is_changed = |kernel: &str| {
+        let program = &original.loaded.program;
+        let f = program.kernels().into_iter().map(|r| program.function(r)).find(|f| identity(f).ends_with(kernel));
+        f.is_none_or(|f| !after.text.contains(before.slice(f.span)))
+    };
+    let is_changed = |kernel: &str| split_parameters(kernel).1.is_none() || is_changed(kernel);
+    let (plans, open) = wanted(&contract, changes, &is_changed);
     if plans.is_empty() {
         let why = match open {
             Some(open) => format!("the contract is not settled: {open}"),
@@ -112,8 +120,9 @@ fn of_file(
 
 /// Settled plans that launch a kernel which was changed, or all where a function was that kernels call; and what is open
 /// in the first that is not settled.
-fn wanted(contract: &Contract, changes: &[&Change]) -> (Vec<Plan>, Option<String>) {
-    let launches = |p: &Plan| changes.iter().any(|c| p.launches().any(|l| same_name(&l.kernel, &c.function)));
+fn wanted(contract: &Contract, changes: &[&Change], is_changed: &dyn Fn(&str) -> bool) -> (Vec<Plan>, Option<String>) {
+    let is_it = |l: &Launch, c: &Change| same_name(&l.kernel, &c.function) && is_changed(&l.kernel);
+    let launches = |p: &Plan| changes.iter().any(|c| p.launches().any(|l| is_it(l, c)));
     let direct: Vec<&Plan> = contract.plans.iter().filter(|p| launches(p)).collect();
     let all = if direct.is_empty() { contract.plans.iter().collect() } else { direct };
     let open = all.iter().find_map(|p| p.open().into_iter().next()).map(|o| format!("{} of {}", o.field, o.table));

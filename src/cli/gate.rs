@@ -6,12 +6,29 @@ use std::path::PathBuf;
 use kopt::compile::plan::{Instance, Job, NoInstance, Origin, Place};
 use kopt::compile::{BlockShape, Cache, Comparison, CompileError, CompileGate, Toolchain, compare, toolchain};
 use kopt::diag::Diagnostic;
+use kopt::ir::spell::{identity, parameters};
 use kopt::ir::{ExprKind, Function, FunctionRef, Program};
 use kopt::project::{Headers, Includers, Project};
 use kopt::source::{FileId, SourceFile, Sources};
 use serde_json::{Value, json};
 
 use super::json;
+
+/// A kernel of a text: its name with namespaces, and where it stands if overloads share the name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Site {
+    pub name: String,
+    pub at: Option<usize>,
+    /// With its parameters where there are overloads.
+    pub shown: String,
+}
+
+impl Site {
+    fn of(f: &Function, is_overloaded: bool) -> Site {
+        let shown = if is_overloaded { identity(f) } else { f.qualified.clone() };
+        Site { name: f.qualified.clone(), at: is_overloaded.then_some(f.name_span.start as usize), shown }
+    }
+}
 
 /// What the gate says of one kernel.
 pub enum Verdict {
@@ -89,7 +106,7 @@ impl Gate {
         &self,
         file: FileId,
         after: &SourceFile,
-        pairs: &BTreeSet<(String, String)>,
+        pairs: &BTreeSet<(Site, Site)>,
         program: &Program,
         sources: &Sources,
     ) -> Vec<Checked> {
@@ -98,8 +115,9 @@ impl Gate {
         let users: Vec<(&str, &str)> = users.map(|s| (&*s.name, &*s.text)).collect();
         let place = Place { file: (&before.name, &before.text), users: &users };
         let job = Job::new(&self.gate, &self.headers, &self.arch, &self.options);
-        let of =
-            |(old, new): &(String, String)| kernel(&job, &place, after, (old, new), block_shape(program, sources, old));
+        let of = |(old, new): &(Site, Site)| {
+            kernel(&job, &place, after, (old, new), block_shape(program, sources, file, old))
+        };
         pairs.iter().flat_map(of).collect()
     }
 }
@@ -109,11 +127,12 @@ fn kernel(
     job: &Job<'_>,
     place: &Place<'_>,
     after: &SourceFile,
-    (old, new): (&str, &str),
+    (old, new): (&Site, &Site),
     shape: BlockShape,
 ) -> Vec<Checked> {
-    let not_checked = |why: String| Checked { kernel: new.to_owned(), sample: None, verdict: Verdict::NotChecked(why) };
-    let plan = match job.plan(place, old) {
+    let not_checked =
+        |why: String| Checked { kernel: new.shown.clone(), sample: None, verdict: Verdict::NotChecked(why) };
+    let plan = match job.plan_at(place, &old.name, old.at) {
         Ok(plan) => plan,
         Err(NoInstance::Cut(reason)) => return vec![not_checked(format!("the original cannot be cut out: {reason}"))],
         Err(NoInstance::Template { .. }) => {
@@ -147,10 +166,10 @@ fn pair(
     place: &Place<'_>,
     after: &SourceFile,
     instance: &Instance,
-    new: &str,
+    new: &Site,
     shape: BlockShape,
 ) -> (String, Verdict) {
-    let plain = || format!("{new}{}", instance.arguments);
+    let plain = || format!("{}{}", new.shown, instance.arguments);
     let before = match &instance.compiled {
         Ok(compiled) => compiled,
         Err(error) => {
@@ -158,7 +177,8 @@ fn pair(
             return (plain(), Verdict::NotChecked(why));
         }
     };
-    let (name, now) = match job.candidate(instance, place, &after.text, new) {
+    let (name, now) = match job.candidate(instance, place, &after.text, (&new.name, new.at)) {
+        Ok((_, compiled)) if new.at.is_some() => (plain(), compiled),
         Ok(found) => found,
         Err(reason) => return (plain(), Verdict::NotChecked(format!("the candidate cannot be cut out: {reason}"))),
     };
@@ -180,8 +200,12 @@ fn pair(
 }
 
 /// Threads per block as the launches or the launch bounds in view say.
-fn block_shape(program: &Program, sources: &Sources, qualified: &str) -> BlockShape {
-    let is_it = |r: &FunctionRef| program.function(*r).qualified == qualified;
+fn block_shape(program: &Program, sources: &Sources, file: FileId, kernel: &Site) -> BlockShape {
+    let is_it = |r: &FunctionRef| {
+        let f = program.function(*r);
+        let here = |at: usize| f.name_span.file == file && f.name_span.start as usize == at;
+        f.qualified == kernel.name && kernel.at.is_none_or(here)
+    };
     let kernel = program.kernels().into_iter().find(is_it);
     let launched = kernel.and_then(|k| {
         let launches = program.launches_of(k);
@@ -269,33 +293,52 @@ pub fn json(checked: &[Checked]) -> Vec<Value> {
     checked.iter().map(of).collect()
 }
 
-/// The kernels of one file that changed, each with its counterpart.
+/// The kernels of one file that changed, each with its counterpart. Overloads are paired in the order of the text, and a
+/// dispatch's kernel with the one of its parameters.
 pub fn pairs(
     changes: &[&kopt::skill::engine::Change],
-    before: &Program,
-    after: &Program,
+    before: (&Program, &str),
+    after: (&Program, &str),
     file: FileId,
-) -> BTreeSet<(String, String)> {
-    let kernels = |p: &Program| -> BTreeMap<String, String> {
+) -> BTreeSet<(Site, Site)> {
+    type Kernels<'p> = BTreeMap<&'p str, Vec<&'p Function>>;
+    fn kernels(p: &Program, file: FileId) -> Kernels<'_> {
         let unit = p.units.iter().find(|u| u.file == file);
-        let of = |f: &Function| (f.qualified.clone(), f.name.clone());
-        unit.map(|u| u.kernels().map(of).collect()).unwrap_or_default()
+        let mut found = Kernels::new();
+        for f in unit.into_iter().flat_map(|u| u.kernels()) {
+            found.entry(&f.qualified).or_default().push(f);
+        }
+        found
+    }
+    let text = |(_, text): (&Program, &str), f: &Function| {
+        text.get(f.span.start as usize..f.span.end as usize).unwrap_or("").to_owned()
     };
-    let (old, new) = (kernels(before), kernels(after));
+    let differ = |all: &[&Function]| all.windows(2).any(|w| matches!(w, [a, b] if identity(a) != identity(b)));
+    let (old, new) = (kernels(before.0, file), kernels(after.0, file));
     let mut pairs = BTreeSet::new();
     for change in changes {
-        if !old.contains_key(&change.function) {
-            continue;
+        let Some(originals) = old.get(change.function.as_str()) else { continue };
+        let now = new.get(change.function.as_str()).map_or(&[][..], |n| n);
+        let overloaded = differ(originals);
+        if overloaded {
+            let changed = originals.iter().zip(now).filter(|(a, b)| text(before, a) != text(after, b));
+            pairs.extend(changed.map(|(a, b)| (Site::of(a, true), Site::of(b, true))));
+        } else if let Some(f) = originals.first() {
+            pairs.insert((Site::of(f, false), Site::of(f, false)));
         }
-        pairs.insert((change.function.clone(), change.function.clone()));
         // A dispatch leaves the original as it is; its counterpart carries the name with something appended.
-        let beside = new.keys().filter(|n| !old.contains_key(*n) && n.starts_with(change.function.as_str()));
-        pairs.extend(beside.map(|n| (change.function.clone(), n.clone())));
+        let beside = new.iter().filter(|(n, _)| !old.contains_key(*n) && n.starts_with(change.function.as_str()));
+        for (_, found) in beside {
+            for f in found {
+                let own = originals.iter().filter(|o| !overloaded || parameters(o) == parameters(f));
+                pairs.extend(own.map(|o| (Site::of(o, overloaded), Site::of(f, differ(found)))));
+            }
+        }
     }
-    let dispatched: BTreeSet<String> = pairs.iter().filter(|(a, b)| a != b).map(|(a, _)| a.clone()).collect();
-    let guarded_only = |k: &String| {
-        changes.iter().filter(|c| &c.function == k).all(|c| c.guard.as_ref().is_some_and(|g| g.kind == "dispatch"))
+    let dispatched: BTreeSet<Site> = pairs.iter().filter(|(a, b)| a.name != b.name).map(|(a, _)| a.clone()).collect();
+    let guarded_only = |k: &str| {
+        changes.iter().filter(|c| c.function == k).all(|c| c.guard.as_ref().is_some_and(|g| g.kind == "dispatch"))
     };
-    pairs.retain(|(a, b)| a != b || !(dispatched.contains(a) && guarded_only(a)));
+    pairs.retain(|(a, b)| a.name != b.name || !(dispatched.contains(a) && guarded_only(&a.name)));
     pairs
 }

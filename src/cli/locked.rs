@@ -66,9 +66,8 @@ fn replay(session: &Session, locked: &LockedFile, file: FileId) -> Result<Replay
 fn with_recorded(given: &Assumptions, locked: &LockedFile) -> Assumptions {
     let mut all = given.clone();
     for step in &locked.steps {
-        let simple = step.kernel.rsplit("::").next().unwrap_or(&step.kernel).to_owned();
         let read = step.assumptions.iter().filter_map(|text| parse_assumption(text, None).ok());
-        all.by_kernel.entry(simple).or_default().extend(read);
+        all.by_kernel.entry(step.kernel.clone()).or_default().extend(read);
     }
     all
 }

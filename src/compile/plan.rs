@@ -216,7 +216,8 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Compiles the candidate of an instance, and gives its name with it. `after` is the new text of the file.
+    /// Compiles the candidate of an instance, and gives its name with it. `after` is the new text of the file, in which the
+    /// kernel stands at a byte offset where others share the name.
     ///
     /// # Errors
     /// Why the candidate cannot be cut.
@@ -225,20 +226,17 @@ impl<'a> Job<'a> {
         instance: &Instance,
         place: &Place<'_>,
         after: &str,
-        name: &str,
+        (name, at): (&str, Option<usize>),
     ) -> Result<(String, Result<Compiled, CompileError>), Unsliceable> {
         let (path, _) = place.file;
         let headers = Overlay { under: self.headers, path, text: after };
         let arguments = &instance.arguments;
         let (sliced, compiled) = if instance.unit == path {
-            self.compile(&Unit::load(path, after, &headers), &Target::Name(name), arguments)?
+            let target = at.map_or(Target::Name(name), Target::At);
+            self.compile(&Unit::load(path, after, &headers), &target, arguments)?
         } else {
             let text = place.users.iter().find(|(user, _)| *user == instance.unit).map_or("", |(_, text)| text);
-            self.compile(
-                &Unit::load(&instance.unit, text, &headers),
-                &Target::In { file: path, name, at: None },
-                arguments,
-            )?
+            self.compile(&Unit::load(&instance.unit, text, &headers), &Target::In { file: path, name, at }, arguments)?
         };
         Ok((format!("{}{arguments}", sliced.kernel), compiled))
     }

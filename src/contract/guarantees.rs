@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::plan::{Argument, Launch, Plan};
 use super::{Assumption, Assumptions, parse_assumption};
-use crate::ir::{Function, Program, Type};
+use crate::ir::{Function, Program, Type, spell};
 use crate::source::Span;
 
 /// The assumptions on every kernel that the plan launches. What is only proposed gives none; what a kernel is told by
@@ -16,12 +16,8 @@ pub fn assumptions(plan: &Plan, program: &Program) -> Assumptions {
         by_kernel.entry(l.kernel.as_str()).or_default().push(l);
     }
     for (kernel, launches) in by_kernel {
-        let functions: Vec<&Function> = program
-            .kernels()
-            .into_iter()
-            .map(|r| program.function(r))
-            .filter(|f| f.name == kernel || f.qualified == kernel)
-            .collect();
+        let functions: Vec<&Function> =
+            program.kernels().into_iter().map(|r| program.function(r)).filter(|f| is_called(f, kernel)).collect();
         // Two kernels of one name may differ in their parameters.
         let [f] = functions.as_slice() else { continue };
         let mut said: Option<Vec<Assumption>> = None;
@@ -34,13 +30,20 @@ pub fn assumptions(plan: &Plan, program: &Program) -> Assumptions {
         }
         let list = said.unwrap_or_default();
         if !list.is_empty() {
-            found.by_kernel.insert(f.name.clone(), list);
+            found.by_kernel.insert(spell::identity(f), list);
         }
     }
     for text in plan.permissions.assumptions() {
         found.everywhere.extend(parse_assumption(text, None));
     }
     found
+}
+
+/// Whether a plan means this function by a name, with a parameter list where there are overloads.
+pub(super) fn is_called(f: &Function, name: &str) -> bool {
+    let (plain, list) = spell::split_parameters(name);
+    let own = || spell::split_parameters(&spell::identity(f)).1;
+    (f.name == plain || f.qualified == plain) && list.is_none_or(|l| own() == Some(l))
 }
 
 fn of_launch(plan: &Plan, l: &Launch, f: &Function) -> Vec<Assumption> {

@@ -34,6 +34,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use crate::ir::{Function, spell};
 use crate::source::Span;
 
 pub use args::{Arg, Bound, Init, Role, Value};
@@ -135,6 +136,20 @@ impl Assumptions {
     pub fn of(&self, kernel: &str) -> Vec<&Assumption> {
         let mut found: Vec<&Assumption> = vec![];
         for a in self.everywhere.iter().chain(self.by_kernel.get(kernel).into_iter().flatten()) {
+            if !found.iter().any(|f| f.id == a.id) {
+                found.push(a);
+            }
+        }
+        found
+    }
+
+    /// Those that bind a function: by its name, its name with namespaces, or both and its parameters.
+    pub fn of_function(&self, f: &Function) -> Vec<&Assumption> {
+        let identity = spell::identity(f);
+        let mut names = vec![f.name.as_str(), f.qualified.as_str(), identity.as_str()];
+        names.dedup();
+        let mut found: Vec<&Assumption> = vec![];
+        for a in names.into_iter().flat_map(|n| self.of(n)) {
             if !found.iter().any(|f| f.id == a.id) {
                 found.push(a);
             }

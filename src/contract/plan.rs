@@ -191,7 +191,14 @@ impl Plan {
             let question = format!("how many elements has `{}`?", a.name);
             found.push(open(&table, "shape", OpenKind::Missing, question, a.span));
         }
-        proposals(found, &table, &a.proposed, a.span);
+        // A range that is asked for and that nobody could guess.
+        if a.proposed.fields.iter().any(|f| f == "legal") && a.legal.is_none() {
+            let question = format!("which elements of `{}` are legal? They decide where memory is accessed", a.name);
+            found.push(open(&table, "legal", OpenKind::Missing, question, a.span));
+        }
+        let mut guesses = a.proposed.clone();
+        guesses.fields.retain(|f| f != "legal" || a.legal.is_some());
+        proposals(found, &table, &guesses, a.span);
     }
 }
 

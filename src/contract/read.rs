@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Assumption, Assumptions, parse_assumption};
 use crate::diag::{Code, Diagnostic};
-use crate::ir::Program;
+use crate::ir::{Program, spell};
 use crate::source::{FileId, SourceFile, Sources, Span};
 use toml::de::{DeTable, DeValue};
 
@@ -113,7 +113,7 @@ pub fn from_comments(program: &Program, sources: &Sources) -> (Assumptions, Vec<
         }
         if !list.is_empty() {
             list.reverse();
-            found.by_kernel.entry(kernel.name.clone()).or_default().extend(list);
+            found.by_kernel.entry(spell::identity(kernel)).or_default().extend(list);
         }
     }
     problems.extend(stray_lines(program, sources, &seen, &|body| body.starts_with("assume")));

@@ -205,15 +205,16 @@ approximate = true
     let (contract, problems) = load(text);
     assert_eq!(problems, vec![]);
     let program = program(kernel);
+    let k = program.function(program.kernels()[0]);
     let ids = |text: &str| {
         let all = load(text).0.all_assumptions(&program);
         assert_eq!(unbound(&program, &all), vec![]);
-        all.of("k").iter().map(|a| a.id.clone()).collect::<BTreeSet<_>>()
+        all.of_function(k).iter().map(|a| a.id.clone()).collect::<BTreeSet<_>>()
     };
     let expected = ["aligned(a,16)", "cols%4==0", "cols>=4", "cols<=64", "m==7", "noalias(a,b)", "permit(approximate)"];
     assert_eq!(ids(text), expected.map(str::to_owned).into());
     let by_hand = parse_assumption("cols % 4 == 0", None).unwrap();
-    assert!(contract.all_assumptions(&program).of("k").iter().any(|a| a.id == by_hand.id));
+    assert!(contract.all_assumptions(&program).of_function(k).iter().any(|a| a.id == by_hand.id));
     // A second launch that says otherwise takes back what only the first one says.
     let twice = text.replace("[permissions]", "[[step]]\nkernel = \"k\"\ngrid = 1\nblock = 1\nargs = [\"a\", \"a + 1\", \"i32(r)\", \"i32(c)\", \"i32(8)\"]\n[permissions]");
     let expected = ["aligned(a,16)", "cols%4==0", "cols>=4", "cols<=64", "permit(approximate)"];

@@ -1,5 +1,6 @@
 //! Assumptions that say nothing: each name must be that of a parameter, a template value or a launch shape.
 
+use super::guarantees::is_called;
 use super::near::near;
 use super::{Assumption, AssumptionKind, Assumptions, Term};
 use crate::diag::{Code, Diagnostic};
@@ -24,7 +25,7 @@ pub fn unbound(program: &Program, assumptions: &Assumptions) -> Vec<Diagnostic> 
         }
     }
     for (kernel, list) in &assumptions.by_kernel {
-        let named: Vec<&&Function> = kernels.iter().filter(|f| f.name == *kernel || f.qualified == *kernel).collect();
+        let named: Vec<&&Function> = kernels.iter().filter(|f| is_called(f, kernel)).collect();
         if named.is_empty() {
             let d = Diagnostic::warning(NO_KERNEL, format!("there is no kernel `{kernel}` to assume anything of"));
             let d = list.iter().find_map(|a| a.span).into_iter().fold(d, |d, s| d.at(s, "ignored"));

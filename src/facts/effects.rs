@@ -207,7 +207,7 @@ impl Scope<'_> {
                     exprs.push(*condition);
                     each(exprs, found, &body.stmts);
                 }
-                StmtKind::Switch { value, body } => {
+                StmtKind::Switch { value, body, .. } => {
                     exprs.push(*value);
                     each(exprs, found, &body.stmts);
                 }

@@ -7,8 +7,8 @@ use super::env::Env;
 use super::interval::Interval;
 use super::poly::Poly;
 use super::range::Known;
-use super::value::{Formula, IntValue, Truth, Value};
-use super::walk::{Snapshot, Walker, add_because, same};
+use super::value::{Formula, IntValue, Truth, Value, promote, type_range};
+use super::walk::{MAX_DEPTH, Snapshot, Walker, add_because, same};
 use crate::ir::*;
 use crate::source::Span;
 
@@ -57,7 +57,9 @@ impl<'a> Walker<'a> {
         self.join(&start, &ends, true);
     }
 
-    pub(super) fn switch(&mut self, value: ExprId, body: &Block, span: Span) {
+    /// Each label begins a stretch: where nothing falls into it, control comes from the head alone, with one of the values
+    /// of its labels. Where something may, the values of the stretches before are possible, too, and whatever they write.
+    pub(super) fn switch(&mut self, value: ExprId, labels: &[Label], body: &Block, span: Span) {
         let v = self.eval(value);
         let uniform = self.is_uniform(&v);
         let writes = self.scope.writes(&[], &[body]);
@@ -66,16 +68,105 @@ impl<'a> Walker<'a> {
         if !uniform && self.divergent.is_none() {
             self.divergent = Some((span, "threads of one block may take different cases"));
         }
-        for s in &body.stmts {
-            // Control may enter at any label.
-            self.known = start.known.clone();
-            self.havoc_writes(&writes);
-            self.dead = false;
+        // A `break` under a condition leaves the rest of the body to other threads.
+        if self.divergent.is_none() && body.stmts.iter().any(|s| self.breaks_inside(*s, 0)) {
+            self.divergent = Some((span, "threads of one block may leave this `switch` at different places"));
+        }
+        let divergent = self.divergent;
+        let conditions: Vec<Option<Truth>> = labels.iter().map(|l| self.label(&v, l, labels)).collect();
+        let mut entered: Vec<Option<Truth>> = vec![];
+        self.dead = true;
+        for (i, s) in body.stmts.iter().enumerate() {
+            let here =
+                || labels.iter().zip(&conditions).filter(|(l, _)| l.before as usize == i).map(|(_, c)| c.clone());
+            if here().next().is_some() {
+                let falls = !self.dead;
+                self.restore(&start, false);
+                self.divergent = divergent;
+                if falls {
+                    self.havoc_writes(&writes);
+                } else {
+                    entered.clear();
+                }
+                entered.extend(here());
+                self.came_from(&entered);
+            }
             self.stmt(*s);
         }
         self.conditions.pop();
         self.restore(&start, false);
         self.havoc_writes(&writes);
+    }
+
+    /// Whether a `break` of a switch stands inside a statement of its body.
+    fn breaks_inside(&self, s: StmtId, depth: u32) -> bool {
+        let own = |b: &Block| {
+            b.stmts.iter().any(|s| matches!(self.f.stmt(*s).kind, StmtKind::Break) || self.breaks_inside(*s, depth + 1))
+        };
+        match &self.f.stmt(s).kind {
+            _ if depth >= MAX_DEPTH => true,
+            StmtKind::If { then, otherwise, .. } => own(then) || otherwise.as_ref().is_some_and(own),
+            StmtKind::Preprocessor { arms } => arms.iter().any(|(_, b)| own(b)),
+            // A block that ends with it is the rule, and leaves nothing behind it.
+            StmtKind::Block(b) => {
+                let rest = b.stmts.len().saturating_sub(1);
+                b.stmts.iter().take(rest).any(|s| matches!(self.f.stmt(*s).kind, StmtKind::Break))
+                    || b.stmts.iter().any(|s| self.breaks_inside(*s, depth + 1))
+            }
+            _ => false,
+        }
+    }
+
+    /// What holds where a label is jumped to; `None` where nothing is known of it.
+    fn label(&mut self, value: &Value, label: &Label, all: &[Label]) -> Option<Truth> {
+        let Value::Int(v) = value else { return None };
+        if v.modular {
+            return None;
+        }
+        let equal = |walker: &mut Self, e: ExprId| -> Option<(Formula, Because)> {
+            let Value::Int(c) = walker.requiet(e) else { return None };
+            let number = c.poly.as_constant()?;
+            // A constant is converted to the promoted type of the value; only those that it holds are taken.
+            if !Interval::point(number).within(type_range(promote(v.ty))) {
+                return None;
+            }
+            Some((Formula::Zero(v.poly.offset(number.checked_neg()?)?), c.because))
+        };
+        let mut because = v.because.clone();
+        let formula = match label.value {
+            Some(e) => {
+                let (formula, why) = equal(self, e)?;
+                because = because.and(&why).and(&Because::at(self.f.expr(e).span, "the case that was taken"));
+                formula
+            }
+            None => {
+                let mut parts = vec![];
+                for e in all.iter().filter_map(|l| l.value) {
+                    if let Some((formula, why)) = equal(self, e) {
+                        because = because.and(&why);
+                        parts.push(formula.negate());
+                    }
+                }
+                Formula::And(parts)
+            }
+        };
+        Some(Truth { formula, uniform: true, because })
+    }
+
+    /// States that one of the labels was jumped to.
+    fn came_from(&mut self, labels: &[Option<Truth>]) {
+        let all: Option<Vec<&Truth>> = labels.iter().map(Option::as_ref).collect();
+        let Some(all) = all else { return };
+        let because = all.iter().fold(Because::nothing(), |sum, t| sum.and(&t.because));
+        let formula = match all.as_slice() {
+            [one] => one.formula.clone(),
+            several => Formula::Or(several.iter().map(|t| t.formula.clone()).collect()),
+        };
+        let known = Arc::make_mut(&mut self.known);
+        formula.assume(known, &because);
+        if let Formula::Or(parts) = &formula {
+            between(parts).into_iter().flatten().for_each(|f| f.assume(known, &because));
+        }
     }
 
     pub(super) fn snapshot(&self) -> Snapshot {
@@ -166,4 +257,20 @@ impl<'a> Walker<'a> {
         }
         Value::Other
     }
+}
+
+/// The ends of what several equalities of one value with numbers leave to it.
+fn between(equalities: &[Formula]) -> Option<[Formula; 2]> {
+    let polys: Option<Vec<&Poly>> =
+        equalities.iter().map(|f| if let Formula::Zero(p) = f { Some(p) } else { None }).collect();
+    let polys = polys?;
+    // `value - number`: all differ by a number alone.
+    let first = *polys.first()?;
+    let away = |p: &&Poly| p.sub(first)?.as_constant();
+    let distances: Option<Vec<i128>> = polys.iter().map(away).collect();
+    let (least, most) = (*distances.as_ref()?.iter().min()?, *distances.as_ref()?.iter().max()?);
+    // p + d is zero for one d of the distances, so that -most <= p <= -least.
+    let above = first.offset(most)?;
+    let below = first.offset(least)?.neg()?;
+    Some([Formula::NonNeg(above), Formula::NonNeg(below)])
 }

@@ -105,7 +105,10 @@ impl<'a> Walker<'a> {
         }
         let jump = |s: &Stmt| matches!(&s.kind, StmtKind::Opaque { what, .. } if what.contains("goto") || what.contains("label"));
         if let Some(s) = self.f.stmts.iter().find(|s| jump(s)) {
-            return Some((Some(s.span), "jumps by goto are not modelled".into()));
+            return Some((
+                Some(s.span),
+                "jumps by goto, and labels inside statements of a `switch`, are not modelled".into(),
+            ));
         }
         None
     }
@@ -256,7 +259,7 @@ impl<'a> Walker<'a> {
             StmtKind::While { id, condition, body } => self.repeat(*id, Some(*condition), None, body, false),
             StmtKind::DoWhile { id, body, condition } => self.repeat(*id, Some(*condition), None, body, true),
             StmtKind::OpaqueLoop { id, body } => self.opaque_loop(*id, body, stmt.span),
-            StmtKind::Switch { value, body } => self.switch(*value, body, stmt.span),
+            StmtKind::Switch { value, labels, body } => self.switch(*value, labels, body, stmt.span),
             StmtKind::Return(e) => {
                 e.iter().for_each(|e| drop(self.eval(*e)));
                 self.event(EventKind::Exit, stmt.span);

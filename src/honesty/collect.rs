@@ -74,7 +74,11 @@ impl Collector<'_> {
             let together = facts.together(&place.divergent).ok();
             match value {
                 FactValue::Int(v) => {
-                    if let Some(atom @ (Atom::Opaque(..) | Atom::Version(..))) = v.poly.as_atom() {
+                    // A loop that is not modelled gives no turns: what stands for a value in one of them is another in the next.
+                    let turns = place.loops.iter().filter_map(|l| facts.function.loops.get(l.0 as usize));
+                    let opaque = turns.into_iter().any(|l| l.kind == LoopKind::Opaque);
+                    let atom = v.poly.as_atom().filter(|_| !opaque);
+                    if let Some(atom @ (Atom::Opaque(..) | Atom::Version(..))) = atom {
                         self.names.push((*e, atom.clone()));
                     }
                     let equals = Says::Equals { value: v.poly.clone(), modular: v.modular };

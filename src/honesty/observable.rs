@@ -97,7 +97,7 @@ impl Look<'_> {
                 self.block(body);
             }
             StmtKind::OpaqueLoop { body, .. } | StmtKind::Block(body) => self.block(body),
-            StmtKind::Switch { value, body } => {
+            StmtKind::Switch { value, body, .. } => {
                 self.expr(*value, As::Value);
                 self.block(body);
             }

@@ -45,8 +45,8 @@ impl<'b, 'a> Builder<'b, 'a> {
             plan.args.push(arg);
         }
         self.outputs(&mut plan);
-        self.indices(&uses, &memories, &mut plan);
         self.steps(&uses, &memories, &choice, &mut plan);
+        self.legal(&uses, &memories, &choice, multiple, &mut plan);
         self.notes(&uses, &mut plan);
         plan
     }
@@ -168,9 +168,20 @@ impl<'b, 'a> Builder<'b, 'a> {
         choice: &Choice,
         multiple: i64,
     ) -> Option<(crate::source::Span, String)> {
-        let settle = |e: &Expr| choice.settle(e);
         let Some(known) = self.kernels.known(u.r) else { return Some((u.l.span, "it is not modelled".into())) };
-        let facts = known.facts(Some(u.l.at));
+        self.sized(known.facts(Some(u.l.at)), u, memories, choice, multiple).inside().err()
+    }
+
+    /// The setting of a launch with the sizes of the memory that it is given.
+    pub(super) fn sized<'f>(
+        &self,
+        facts: &'f Facts<'a>,
+        u: &Use,
+        memories: &[Memory],
+        choice: &Choice,
+        multiple: i64,
+    ) -> Setting<'f, 'a> {
+        let settle = |e: &Expr| choice.settle(e);
         let mut setting = self.setting(facts, u, &settle, multiple);
         for (p, v) in u.f.params.iter().zip(&u.l.args) {
             let Val::Device { buffer, bytes } = v else { continue };
@@ -180,7 +191,7 @@ impl<'b, 'a> Builder<'b, 'a> {
                 setting.sizes.insert(*p, combine(Op::Sub, whole, settle(bytes)));
             }
         }
-        setting.inside().err()
+        setting
     }
 
     pub(super) fn line(&self, span: crate::source::Span) -> u32 {

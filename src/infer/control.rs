@@ -40,7 +40,7 @@ impl<'a> Host<'a> {
             StmtKind::While { id, condition, body } => self.repeat(frame, *id, Some(*condition), None, body, true),
             StmtKind::DoWhile { id, body, condition } => self.repeat(frame, *id, Some(*condition), None, body, false),
             StmtKind::OpaqueLoop { id, body } => self.over_range(frame, *id, body),
-            StmtKind::Switch { value, body } => self.switch(frame, *value, body),
+            StmtKind::Switch { value, labels, body } => self.switch(frame, *value, labels, body),
             StmtKind::Return(e) => Flow::Return(e.map_or(Val::Null, |e| self.eval(frame, e))),
             StmtKind::Break => Flow::Break,
             StmtKind::Continue => Flow::Continue,
@@ -199,8 +199,19 @@ impl<'a> Host<'a> {
     }
 
     /// Cases are not told apart: each is an alternative that begins with what was known before, up to its `break`.
-    pub(super) fn switch(&mut self, frame: &Frame<'a>, value: ExprId, body: &'a Block) -> Flow {
+    pub(super) fn switch(&mut self, frame: &Frame<'a>, value: ExprId, labels: &'a [Label], body: &'a Block) -> Flow {
         let chosen = self.eval(frame, value).as_int();
+        if let Some(first) = chosen.as_ref().and_then(|e| self.taken(frame, e, labels)) {
+            // One case runs, and those into which it falls.
+            for s in body.stmts.iter().skip(first) {
+                match self.stmt(frame, *s) {
+                    Flow::Next => {}
+                    Flow::Break => break,
+                    other => return other,
+                }
+            }
+            return Flow::Next;
+        }
         self.conditions += 1;
         let (number, depth) = (self.conditions, self.arms.len());
         let events = self.events.len();
@@ -238,6 +249,24 @@ impl<'a> Host<'a> {
             self.arms.push((number, u32::MAX));
         }
         Flow::Next
+    }
+
+    /// Before which statement of a `switch` over a number the label stands that is taken; behind all where none is. `None`
+    /// where sizes decide, or a label is no number.
+    fn taken(&mut self, frame: &Frame<'a>, chosen: &Expr, labels: &[Label]) -> Option<usize> {
+        let chosen = chosen.constant()?;
+        let mut fallback = usize::MAX;
+        for l in labels {
+            match l.value {
+                None => fallback = l.before as usize,
+                Some(e) => {
+                    if self.eval(frame, e).as_int()?.constant()? == chosen {
+                        return Some(l.before as usize);
+                    }
+                }
+            }
+        }
+        Some(fallback)
     }
 
     /// A case is one value of what the `switch` looks at: a launch that has that, too, would be given another value of it

@@ -161,6 +161,9 @@ impl<'a> Host<'a> {
             _ => "",
         });
         let (to, from) = (v.first(), v.get(1));
+        if let (Some(Val::Device { buffer, .. }), Some(e), false) = (to, args.get(1), kind.ends_with("DeviceToHost")) {
+            self.contents.push((*buffer, frame.unit, frame.f.id, *e));
+        }
         match (to, from) {
             // Pinned memory of the host looks like memory of the device: the direction tells.
             (Some(Val::Device { buffer, bytes: offset }), _) if kind.ends_with("HostToDevice") => {

@@ -37,6 +37,12 @@ impl Choice {
         Choice { dims, constants }
     }
 
+    /// The same with every dim at the value in view.
+    pub fn pinned(&self) -> Choice {
+        let values = self.dims.iter().filter_map(|d| Some((d.name.clone(), d.value?)));
+        Choice { dims: self.dims.clone(), constants: self.constants.clone().into_iter().chain(values).collect() }
+    }
+
     /// The expression over dims.
     pub fn settle(&self, e: &Expr) -> Expr {
         if e.names().iter().any(|n| self.constants.contains_key(*n)) {

@@ -183,14 +183,22 @@ impl Setting<'_, '_> {
             if !own || self.reaches(id).is_empty() {
                 continue;
             }
-            let open = var.kind == VarKind::Shared && var.is_extern;
-            let size = if open { self.shared.as_ref().and_then(|e| self.poly(e)) } else { self.array_bytes(&var.ty) };
-            match size {
+            match self.own_size(id) {
                 Some(size) => self.inside_of(id, &size)?,
                 None => return Err((var.span, format!("the size of `{}` is not known", var.name))),
             }
         }
         Ok(())
+    }
+
+    /// Bytes of an array of the kernel itself.
+    fn own_size(&self, v: VarId) -> Option<Poly> {
+        let var = self.facts.function.var(v);
+        match (var.kind, var.is_extern, &var.ty) {
+            (VarKind::Shared, true, _) => self.shared.as_ref().and_then(|e| self.poly(e)),
+            (VarKind::Shared | VarKind::Local, _, Type::Array { .. }) => self.array_bytes(&var.ty),
+            _ => None,
+        }
     }
 
     fn array_bytes(&self, ty: &Type) -> Option<Poly> {
@@ -275,20 +283,40 @@ impl Setting<'_, '_> {
     }
 
     fn inside_of(&self, v: VarId, size: &Poly) -> Result<(), (Span, String)> {
-        for Reach { at, span, pointer: p, known, bytes } in self.reaches(v) {
-            let name = &self.facts.function.var(v).name;
-            if p.modular {
-                return Err((span, format!("the index of `{name}` may wrap")));
-            }
-            let Some(bytes) = bytes else { return Err((span, "an access of unknown size".into())) };
-            let end = size.sub(&p.offset).and_then(|r| r.offset(-i128::from(bytes)));
-            let holds = |goal: Option<Poly>| goal.is_some_and(|g| self.proves(at, known, &g));
-            if !holds(end) || !holds(Some(p.offset.clone())) {
-                let shown = self.facts.render(&p.offset);
-                return Err((span, format!("`{name}` at byte {shown} could not be shown to be inside")));
-            }
+        self.reaches(v).into_iter().try_for_each(|r| self.is_inside(v, r, size))
+    }
+
+    fn is_inside(&self, v: VarId, reach: Reach, size: &Poly) -> Result<(), (Span, String)> {
+        let Reach { at, span, pointer: p, known, bytes } = reach;
+        let name = &self.facts.function.var(v).name;
+        if p.modular {
+            return Err((span, format!("the index of `{name}` may wrap")));
+        }
+        let Some(bytes) = bytes else { return Err((span, "an access of unknown size".into())) };
+        let end = size.sub(&p.offset).and_then(|r| r.offset(-i128::from(bytes)));
+        let holds = |goal: Option<Poly>| goal.is_some_and(|g| self.proves(at, known, &g));
+        if !holds(end) || !holds(Some(p.offset.clone())) {
+            let shown = self.facts.render(&p.offset);
+            return Err((span, format!("`{name}` at byte {shown} could not be shown to be inside")));
         }
         Ok(())
+    }
+
+    /// Whether one access, or the target of one atomic, is shown to be inside.
+    pub fn shows_inside(&self, at: ExprId) -> bool {
+        let f = self.facts.function;
+        let target = f.atomics.iter().find(|a| a.expr == at).and_then(|a| self.target(a));
+        let own = f.accesses.iter().position(|a| a.expr == at).map(|i| AccessId(i as u32));
+        let pointer = own.and_then(|id| self.facts.walked.accesses.get(&id)?.pointer.as_ref());
+        let Some(root) = pointer.or(target.map(|(_, p, _)| p)).map(|p| p.root) else { return false };
+        let size = match self.sizes.get(&root) {
+            Some(e) => self.poly(e),
+            None => self.own_size(root),
+        };
+        let Some(size) = size else { return false };
+        let place = target.map_or(at, |(e, ..)| e);
+        let mut reaches = self.reaches(root).into_iter().filter(|r| r.at == place).peekable();
+        reaches.peek().is_some() && reaches.all(|r| self.is_inside(root, r, &size).is_ok())
     }
 
     fn prover(&self, id: ExprId, at: &Known) -> Rc<Prover> {

@@ -59,6 +59,8 @@ pub struct Host<'a> {
     pub symbols: Vec<Symbol>,
     pub buffers: Vec<Buffer>,
     pub events: Vec<Event>,
+    /// From which expression of which function the host copies into a buffer.
+    pub(super) contents: Vec<(usize, u32, FunctionId, ExprId)>,
     /// Symbols whose value decided which way the code went.
     pub decided: BTreeSet<String>,
     pub(super) steps: u32,
@@ -91,6 +93,7 @@ impl<'a> Host<'a> {
             symbols: vec![],
             buffers: vec![],
             events: vec![],
+            contents: vec![],
             decided: BTreeSet::new(),
             steps: 0,
             computed: 0,

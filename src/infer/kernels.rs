@@ -1,7 +1,7 @@
 //! The kernels of a program with their facts, computed once for each.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::usage::{Usage, usages};
@@ -36,6 +36,17 @@ impl<'a> Kernels<'a> {
         Kernels { program, sources, macros, found: RefCell::default() }
     }
 
+    /// The macros of a unit.
+    pub fn macros_at(&self, unit: u32) -> Option<&'a Macros> {
+        self.macros.get(unit as usize)
+    }
+
+    /// Every identifier that the macro of a unit may bring with it; `None` where the name is no macro.
+    pub fn macro_words(&self, unit: u32, name: &str) -> Option<BTreeSet<String>> {
+        let macros = self.macros_at(unit)?;
+        macros.contains(name).then(|| macros.mentions(name))
+    }
+
     pub fn function(&self, r: FunctionRef) -> &'a Function {
         self.program.function(r)
     }
@@ -48,6 +59,11 @@ impl<'a> Kernels<'a> {
             let f = self.program.function(**r);
             super::matching::same_name(&l.kernel, &f.qualified) && f.params.len() >= l.args.len()
         };
+        // Overloads are told apart by the types of the arguments; where those decide nothing, nothing is known.
+        let of_types = self.by_types(l, &all);
+        if let Some(r) = of_types {
+            return r;
+        }
         let exact = |r: &&FunctionRef| self.program.function(**r).params.len() == l.args.len();
         let own = all.iter().filter(fits).filter(|r| r.unit == l.at.0);
         let scope = self.scope(l);
@@ -77,6 +93,41 @@ impl<'a> Kernels<'a> {
         })
     }
 
+    /// Of overloads in the file of the launch the one that its arguments have the types of; `None` where there are none.
+    fn by_types(&self, l: &Launched, all: &[FunctionRef]) -> Option<Option<FunctionRef>> {
+        let unit = self.program.units.get(l.at.0 as usize)?;
+        let launch = unit.launches.get(l.at.1 as usize)?;
+        let caller = unit.function(launch.caller);
+        let fits = |r: &&FunctionRef| {
+            let f = self.program.function(**r);
+            r.unit == l.at.0
+                && super::matching::same_name(&l.kernel, &f.qualified)
+                && f.params.len() == launch.args.len()
+        };
+        let rivals: Vec<FunctionRef> = all.iter().filter(fits).copied().collect();
+        let types = |r: &FunctionRef| {
+            let f = self.program.function(*r);
+            (f.qualified.clone(), f.params.iter().map(|p| f.var(*p).ty.clone()).collect::<Vec<_>>())
+        };
+        let first = types(rivals.first()?);
+        let overloaded = rivals.iter().map(types).any(|t| t.0 == first.0 && t.1 != first.1);
+        if !overloaded || rivals.iter().any(|r| self.program.function(*r).qualified != first.0) {
+            return None;
+        }
+        let score = |r: &FunctionRef| -> Option<u32> {
+            let f = self.program.function(*r);
+            let pairs = f.params.iter().zip(&launch.args);
+            pairs.map(|(p, a)| agreement(&f.var(*p).ty, &caller.expr(*a).ty)).sum()
+        };
+        let mut scored: Vec<(u32, FunctionRef)> = rivals.iter().filter_map(|r| Some((score(r)?, *r))).collect();
+        scored.sort_by_key(|(s, _)| std::cmp::Reverse(*s));
+        Some(match scored.as_slice() {
+            [one] => Some(one.1),
+            [best, next, ..] if best.0 > next.0 => Some(best.1),
+            _ => None,
+        })
+    }
+
     /// The namespaces around a launch.
     fn scope(&self, l: &Launched) -> String {
         let unit = self.program.units.get(l.at.0 as usize);
@@ -100,5 +151,24 @@ impl<'a> Kernels<'a> {
         });
         self.found.borrow_mut().insert(r, made.clone());
         made
+    }
+}
+
+/// How well an argument of one type is given to a parameter: 2 for the same type, 1 for one that converts or is not known,
+/// `None` where C++ converts none into the other.
+fn agreement(param: &Type, given: &Type) -> Option<u32> {
+    let unknown = |t: &Type| matches!(t, Type::Unknown | Type::Auto | Type::Named(_) | Type::Param(_) | Type::Void);
+    match (param, given) {
+        (Type::Reference(p), g) => agreement(&p.ty, g),
+        (p, Type::Reference(g)) => agreement(p, &g.ty),
+        (a, b) if a == b => Some(2),
+        (a, b) if unknown(a) || unknown(b) => Some(1),
+        (Type::Pointer(p), Type::Pointer(g)) if p.ty == g.ty => (p.is_const || !g.is_const).then_some(2),
+        (Type::Pointer(p), Type::Pointer(g)) => (unknown(&p.ty) || unknown(&g.ty)).then_some(1),
+        (Type::Pointer(p), Type::Array { elem, .. }) if p.ty == **elem => Some(2),
+        // A literal zero is a null pointer.
+        (Type::Pointer(_), Type::Scalar(_)) => Some(0),
+        (Type::Scalar(_), Type::Scalar(_)) => Some(1),
+        _ => None,
     }
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::build::{Builder, Use, axes};
 use super::dims::Choice;
 use super::usage::Usage;
-use super::value::{Event, Launched, Val, combine, divide};
-use crate::contract::{Arg, Bound, Expr, Init, Op, Plan, Role};
+use super::value::{Event, Launched, Val, divide};
+use crate::contract::{Arg, Expr, Init, Op, Plan, Role};
 use crate::ir::*;
 
 /// What stands in a buffer before its first use.
@@ -246,33 +246,6 @@ impl Builder<'_, '_> {
         if plan.args.iter().any(|a| a.role.is_output() && visible(a)) {
             for a in plan.args.iter_mut().filter(|a| a.role == Role::Out && !visible(a)) {
                 a.role = Role::Temp;
-            }
-        }
-    }
-
-    /// Integers that are used as indices need a legal range.
-    pub(super) fn indices(&self, uses: &[Use], memories: &[Memory], plan: &mut Plan) {
-        for u in uses {
-            for (index, target) in super::propose::index_parameters(u.f) {
-                let at = |p: VarId| {
-                    let n = u.f.params.iter().position(|q| *q == p)?;
-                    let Some(Val::Device { buffer, .. }) = u.l.args.get(n) else { return None };
-                    memories.iter().find(|m| m.id == *buffer)
-                };
-                let Some(index) = at(index) else { continue };
-                let extent =
-                    target.and_then(at).and_then(|m| plan.arg(&m.name)).map(|a| a.shape.clone()).unwrap_or_default();
-                let top = extent.into_iter().reduce(|a, b| combine(Op::Mul, a, b));
-                let Some(arg) = plan.args.iter_mut().find(|a| a.name == index.name) else { continue };
-                // Every value of a byte is legal where there are 256 places.
-                let all_fit =
-                    arg.dtype == Some(Scalar::U8) && top.as_ref().and_then(Expr::constant).is_some_and(|n| n >= 256);
-                if !all_fit && arg.legal.is_none() && arg.role != Role::Out && arg.init != Some(Init::Zero) {
-                    let last = top.map_or(Expr::Int(0), |e| combine(Op::Sub, e, Expr::Int(1)));
-                    arg.legal = Some((Bound::Int(Expr::Int(0)), Bound::Int(last)));
-                    arg.proposed.field("legal");
-                    arg.notes.push("Its elements are used as indices: which values are legal?".into());
-                }
             }
         }
     }

@@ -7,8 +7,9 @@ use super::build::{axes, short};
 use super::cuda::element;
 use super::extent::Setting;
 use super::kernels::Kernels;
+use super::legal::Asked;
 use super::value::{ceil_div, combine};
-use crate::contract::{Arg, Argument, Bound, BufferRef, Dim, Expr, Launch, Notes, Op, Plan, Proposed, Role, Step};
+use crate::contract::{Arg, Argument, BufferRef, Dim, Expr, Launch, Notes, Op, Plan, Proposed, Role, Step};
 use crate::facts::{Atom, Facts, Poly};
 use crate::ir::*;
 
@@ -111,19 +112,25 @@ pub fn plan(kernels: &Kernels, r: FunctionRef) -> Option<Plan> {
             d.samples = vec![sample.max(multiple)];
         }
     }
-    for (index, target) in index_parameters(f) {
-        let name = &f.var(index).name;
-        let extent = target.and_then(|t| plan.arg(&f.var(t).name)).map(|a| a.shape.clone()).unwrap_or_default();
-        let top = extent.into_iter().reduce(|a, b| combine(Op::Mul, a, b));
-        if let Some(a) = plan.args.iter_mut().find(|a| a.name == *name) {
-            let last = top.map_or(Expr::Int(0), |e| combine(Op::Sub, e, Expr::Int(1)));
-            a.legal = Some((Bound::Int(Expr::Int(0)), Bound::Int(last)));
-            a.notes.push("Its elements are used as indices: which values are legal?".into());
-        }
-    }
     plan.steps.push(Step::Launch(launch));
+    let names: Vec<String> = plan.args.iter().map(|a| a.name.clone()).collect();
+    let args = f.params.iter().map(|p| names.iter().position(|n| *n == f.var(*p).name)).collect();
+    let sizes = setting(multiple);
+    let sizes = Setting { sizes: sizes_of(f, &plan), ..sizes };
+    let asked = Asked { r, args, ints: ints.clone(), is_inside: Box::new(|at| sizes.shows_inside(at)) };
+    super::legal::ask(kernels, &[asked], &|_| None, &mut plan);
     plan.notes = Notes::default();
     Some(plan)
+}
+
+/// Bytes behind each pointer parameter.
+fn sizes_of(f: &Function, plan: &Plan) -> BTreeMap<VarId, Expr> {
+    let bytes = |p: &VarId| {
+        let arg = plan.arg(&f.var(*p).name)?;
+        let elements = arg.shape.iter().cloned().reduce(|a, b| combine(Op::Mul, a, b))?;
+        Some((*p, combine(Op::Mul, elements, Expr::Int(i64::from(arg.dtype?.bytes())))))
+    };
+    f.params.iter().filter_map(bytes).collect()
 }
 
 fn scalar(ty: &Type) -> Option<Scalar> {
@@ -263,46 +270,5 @@ fn without_zero(e: Expr) -> Expr {
     match e {
         Expr::Binary(Op::Add, a, b) if *a == Expr::Int(0) => *b,
         other => other,
-    }
-}
-
-/// Integer parameters whose elements are used in subscripts, with the parameter that they index where it is one directly.
-pub fn index_parameters(f: &Function) -> Vec<(VarId, Option<VarId>)> {
-    let mut found: Vec<(VarId, Option<VarId>)> = vec![];
-    for e in &f.exprs {
-        let ExprKind::Index { base, index } = &e.kind else { continue };
-        let base = match f.kind_of(*base) {
-            ExprKind::Var(v) => Some(*v),
-            _ => None,
-        };
-        if base.is_some_and(|b| matches!(f.var(b).kind, VarKind::Shared)) {
-            continue;
-        }
-        let direct = load_of(f, *index, 0);
-        for e in f.walk(*index) {
-            let Some(p) = load_of(f, e, 0).filter(|p| Some(*p) != base) else { continue };
-            let target = base.filter(|b| direct == Some(p) && f.params.contains(b));
-            match found.iter_mut().find(|(q, _)| *q == p) {
-                Some((_, t)) => *t = t.or(target),
-                None => found.push((p, target)),
-            }
-        }
-    }
-    found
-}
-
-/// The integer parameter of which the expression is an element, directly or through a local variable.
-fn load_of(f: &Function, e: ExprId, depth: u32) -> Option<VarId> {
-    match f.kind_of(e) {
-        ExprKind::Index { base, .. } => match f.kind_of(*base) {
-            ExprKind::Var(v) if f.params.contains(v) => {
-                let integer = matches!(f.var(*v).ty.element(), Some(Type::Scalar(s)) if s.is_integer());
-                integer.then_some(*v)
-            }
-            _ => None,
-        },
-        ExprKind::Cast { operand, .. } => load_of(f, *operand, depth),
-        ExprKind::Var(v) if depth < 3 && f.var(*v).kind == VarKind::Local => load_of(f, f.var(*v).init?, depth + 1),
-        _ => None,
     }
 }

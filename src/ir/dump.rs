@@ -208,8 +208,11 @@ fn statements(out: &mut String, f: &Function, block: &Block, depth: usize) {
                 line(out, depth, format!("| opaque loop{}", id.0));
                 inner(out, body);
             }
-            StmtKind::Switch { value, body } => {
-                line(out, depth, format!("| switch {}", e(value)));
+            StmtKind::Switch { value, labels, body } => {
+                let one =
+                    |l: &super::Label| format!("{} at {}", l.value.as_ref().map_or("default".into(), e), l.before);
+                let labels: Vec<String> = labels.iter().map(one).collect();
+                line(out, depth, format!("| switch {}: {}", e(value), labels.join(", ")));
                 inner(out, body);
             }
             StmtKind::Return(x) => line(out, depth, format!("| return {}", x.as_ref().map_or(String::new(), e))),

@@ -13,6 +13,7 @@ pub mod expr;
 pub mod function;
 pub mod program;
 pub mod query;
+pub mod spell;
 pub mod stmt;
 pub mod surface;
 pub mod types;
@@ -23,7 +24,7 @@ pub use function::{
     Flaw, FlawKind, Function, FunctionId, FunctionKind, LaunchBounds, TemplateParam, Var, VarId, VarKind,
 };
 pub use program::{FunctionRef, Global, Language, Launch, LaunchRef, Program, TypeAlias, Unit};
-pub use stmt::{Block, Stmt, StmtId, StmtKind};
+pub use stmt::{Block, Label, Stmt, StmtId, StmtKind};
 pub use surface::{
     Access, AccessId, AccessMode, Atomic, Barrier, BarrierId, BarrierKind, Call, Compare, Guard, Induction, Loop,
     LoopId, LoopKind, ReduceOp, Reduction, ReductionId, ReductionKind, SharedTile, Space, Step, TileId, WarpOp,

@@ -318,9 +318,12 @@ pub fn mentions(unit: &Unit, name: &str) -> Vec<(FunctionId, ExprId)> {
     found
 }
 
-/// `ns::k<float, 4>` without namespaces and template arguments.
+/// `ns::k<float, 4>` or `ns::k(float*, int)` without namespaces, template arguments and parameters.
 pub fn base_name(written: &str) -> &str {
     let bare = written.split('<').next().unwrap_or(written);
+    // A parameter list tells overloads apart; that of `operator()` is its name.
+    let list = bare.find('(').filter(|at| !bare[..*at].ends_with("operator"));
+    let bare = list.map_or(bare, |at| &bare[..at]);
     bare.rsplit("::").next().unwrap_or(bare).trim()
 }
 

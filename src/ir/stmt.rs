@@ -52,9 +52,11 @@ pub enum StmtKind {
         id: LoopId,
         body: Block,
     },
-    /// The body with its case labels flattened: every statement may or may not run.
+    /// The statements of all cases in a row, and before which of them labels stand, in the order of the text. A label inside
+    /// a statement of the body is an opaque statement there.
     Switch {
         value: ExprId,
+        labels: Vec<Label>,
         body: Block,
     },
     Return(Option<ExprId>),
@@ -80,6 +82,15 @@ pub enum StmtKind {
         what: String,
         children: Vec<ExprId>,
     },
+}
+
+/// `case value:` or `default:`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// How many statements of the body stand before it.
+    pub before: u32,
+    /// `None` for `default`.
+    pub value: Option<ExprId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -88,6 +88,11 @@ impl Folder {
 
     /// Runs kopt with the compiler that this machine has; `None` without one, which fails where one is required.
     pub fn kopt_compiling(&self, arguments: &str) -> Option<Run> {
+        self.kopt_compiling_with(&arguments.split_whitespace().collect::<Vec<_>>())
+    }
+
+    /// The same with words as they are.
+    pub fn kopt_compiling_with(&self, arguments: &[&str]) -> Option<Run> {
         let toolchain = kopt::compile::Toolchain::find();
         if toolchain.nvrtc.is_none() {
             assert!(std::env::var_os("KOPT_REQUIRE_TIER1").is_none(), "{}", toolchain.report());
@@ -100,7 +105,7 @@ impl Folder {
                 None => command.env_remove(name),
             };
         }
-        let output = command.args(arguments.split_whitespace()).output().expect("kopt starts");
+        let output = command.args(arguments).output().expect("kopt starts");
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         Some(Run { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) })
     }

@@ -8,8 +8,8 @@ use kopt::facts::Macros;
 use kopt::gate::finding::is_undefined;
 use kopt::gate::{How, KernelKey, Settings, Side, execute, execute_watched, shrink, starts};
 use kopt::honesty::{Book, Depth, Kind, Outcome, Shape, Study, Sums, Watch, Watches, say, sums};
+use kopt::infer::matching::{Unclear, kernel};
 use kopt::ir::FunctionRef;
-use kopt::ir::query::base_name as simple;
 use kopt::ptx::Observer;
 
 use super::super::exit::{Exit, Failure};
@@ -92,12 +92,14 @@ impl Examiner<'_> {
         assumptions.extend(kopt::contract::from_comments(program, self.opened.sources()).0);
         let mut found = vec![];
         for key in Side::keys(&side.plan) {
-            let name = simple(&key.name);
-            let Some(at) = self.kernel(name) else {
-                skipped.push(format!("`{key}`: not one kernel of this name is modelled"));
-                continue;
+            let at = match self.kernel(&key.name, &side.plan) {
+                Ok(at) => at,
+                Err(why) => {
+                    skipped.push(format!("`{key}`: not one kernel of this name is modelled: {}", why.message));
+                    continue;
+                }
             };
-            let study = match Study::of(program, self.macros, at, &assumptions.of(name)) {
+            let study = match Study::of(program, self.macros, at, &assumptions.of_function(program.function(at))) {
                 Ok(study) => study,
                 Err(why) => {
                     skipped.push(format!("`{key}`: nothing is said of it: {}", why.reason));
@@ -115,18 +117,15 @@ impl Examiner<'_> {
         found
     }
 
-    fn kernel(&self, name: &str) -> Option<FunctionRef> {
+    /// The kernel that a plan means; of kernels in several files that of the file in question.
+    fn kernel(&self, name: &str, plan: &Plan) -> Result<FunctionRef, Unclear> {
         let program = &self.opened.loaded.program;
-        let named = |r: &FunctionRef| program.function(*r).name == name && program.function(*r).body_span.is_some();
-        let all: Vec<FunctionRef> = program.kernels().into_iter().filter(named).collect();
-        let own = |r: &&FunctionRef| program.unit(r.unit).file == self.opened.file();
-        match all.as_slice() {
-            [one] => Some(*one),
-            several => match several.iter().filter(own).collect::<Vec<_>>().as_slice() {
-                [one] => Some(**one),
-                _ => None,
-            },
-        }
+        let all = program.kernels();
+        let own: Vec<FunctionRef> =
+            all.iter().filter(|r| program.unit(r.unit).file == self.opened.file()).copied().collect();
+        let arguments = plan.launches().find(|l| l.kernel == name).map(|l| l.args.len());
+        kernel(program, &all, name, arguments, "--kernel")
+            .or_else(|why| kernel(program, &own, name, arguments, "--kernel").map_err(|_| why))
     }
 
     fn compiled(
@@ -138,10 +137,13 @@ impl Examiner<'_> {
         let sources = self.opened.sources();
         let source = sources.get(self.opened.file());
         let own = sources.get(self.opened.loaded.program.unit(at.unit).file);
+        let end = study.function().span.end as usize;
         let mut first = None;
         for depth in Depth::ALL {
             let Some(i) = study.instrument(&own.text, depth) else { continue };
-            match self.opened.builder().noting(source, &own.name, &i.text, key) {
+            // What stands behind the kernel is as it was.
+            let at = (i.text.len() + end).saturating_sub(own.text.len() + 1);
+            match self.opened.builder().noting(source, (&own.name, &i.text, at), key) {
                 Ok(program) => return Ok((depth, study.books(&i), program)),
                 Err(why) => _ = first.get_or_insert(why),
             }

@@ -98,7 +98,9 @@ fn which(unclear: Unclear) -> Failure {
 fn same_kernel(theirs: Theirs, loaded: &Loaded, own: &[FunctionRef]) -> Option<FunctionRef> {
     let first = theirs.plan.launches().next()?;
     let whole = original_kernel(theirs, &first.kernel, first.args.len());
-    let name = whole.map_or(first.kernel.clone(), |r| theirs.program.function(r).qualified.clone());
+    let name = whole.map_or(first.kernel.clone(), |r| {
+        theirs.program.function(r).qualified.clone() + &matching::own_parameters(theirs.program, r)
+    });
     let found = named(&loaded.program, own, &name, Some(first.args.len())).ok();
     let last = || named(&loaded.program, own, super::build::simple(&first.kernel), Some(first.args.len())).ok();
     found.or_else(last).or(match own {
@@ -147,7 +149,9 @@ fn under_kernels(
     let program = &loaded.program;
     let of = |l: &contract::Launch| -> Result<matching::Stand, Unclear> {
         let original = original_kernel(theirs, &l.kernel, l.args.len());
-        let whole = original.map_or(l.kernel.clone(), |r| theirs.program.function(r).qualified.clone());
+        let whole = original.map_or(l.kernel.clone(), |r| {
+            theirs.program.function(r).qualified.clone() + &matching::own_parameters(theirs.program, r)
+        });
         let by_name = || {
             named(program, own, &whole, Some(l.args.len())).or_else(|why| {
                 named(program, own, super::build::simple(&l.kernel), Some(l.args.len())).map_err(|_| why)

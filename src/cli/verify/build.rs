@@ -13,6 +13,7 @@ use kopt::diag::{Code, Diagnostic};
 use kopt::gate::{BuildError, Built, Compiled, KernelKey, Side};
 use kopt::ir::Program;
 use kopt::ir::query::base_name;
+use kopt::ir::spell::split_parameters;
 use kopt::project::{Resolver, find_root, read_limited};
 use kopt::ptx::{Program as Decoded, PtxError, parse};
 use kopt::source::{FileId, SourceFile, Sources};
@@ -107,16 +108,25 @@ impl Builder {
         Ok(built)
     }
 
-    /// One kernel of `source` with `text` in place of the file called `name`, which may make notes.
+    /// One kernel of `source` with `text` in place of the file called `name`, which may make notes. The kernel stands at
+    /// byte `at` of the text.
     ///
     /// # Errors
     /// Why there is no program, in words.
-    pub fn noting(&self, source: &SourceFile, name: &str, text: &str, key: &KernelKey) -> Result<Decoded, String> {
+    pub fn noting(
+        &self,
+        source: &SourceFile,
+        (name, text, at): (&str, &str, usize),
+        key: &KernelKey,
+    ) -> Result<Decoded, String> {
         let headers = Overlay { under: &self.headers, path: name, text };
-        let main = if source.name == name { text } else { &source.text };
+        let (main, target) = match source.name == name {
+            true => (text, Target::At(at)),
+            false => (&*source.text, Target::In { file: name, name: split_parameters(&key.name).0, at: Some(at) }),
+        };
         let written = expression(key);
         let names = std::slice::from_ref(&written);
-        let sliced = slice_for(&source.name, main, &Target::Name(&key.name), &headers, names);
+        let sliced = slice_for(&source.name, main, &target, &headers, names);
         let sliced = sliced.map_err(|reason| reason.to_string())?;
         let names = vec![instance(&sliced, key)];
         let mut options = self.options.clone();
@@ -140,7 +150,7 @@ impl Builder {
         let sliced = slice_for(
             &source.name,
             &source.text,
-            &at.map_or(Target::Name(&key.name), Target::At),
+            &at.map_or(Target::Name(split_parameters(&key.name).0), Target::At),
             &self.headers,
             std::slice::from_ref(&written),
         )
@@ -209,8 +219,8 @@ fn place(program: &Program, file: FileId, plan: &Plan, key: &KernelKey) -> Optio
 /// The kernel with its template arguments, as C++ writes it.
 fn expression(key: &KernelKey) -> String {
     match key.template.as_slice() {
-        [] => key.name.clone(),
-        list => format!("{}<{}>", key.name, list.join(", ")),
+        [] => split_parameters(&key.name).0.to_owned(),
+        list => format!("{}<{}>", split_parameters(&key.name).0, list.join(", ")),
     }
 }
 
@@ -219,7 +229,7 @@ fn expression(key: &KernelKey) -> String {
 fn instance(sliced: &Sliced, key: &KernelKey) -> String {
     match (key.template.as_slice(), sliced.instantiations.as_slice()) {
         ([], [one]) if sliced.is_template => one.clone(),
-        ([], _) => sliced.kernel.clone(),
+        ([], _) => sliced.signature.clone().unwrap_or_else(|| sliced.kernel.clone()),
         (list, _) => format!("{}<{}>", sliced.kernel, list.join(", ")),
     }
 }

@@ -12,18 +12,22 @@
 
 mod deduce;
 mod expand;
+mod follow;
+mod mention;
 mod template;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use super::declare::{angle_end, is_keyword};
+use super::declare::angle_end;
 use super::items::{Item, ItemKind};
 use super::lex::{self, Kind, Token};
 use super::program::Program;
 use deduce::{Scanned, bind, declaration, type_of};
 use expand::Macros;
-use template::{Ty, arguments, function_types, split, text_of};
+use follow::{follow, substitute};
+use mention::{Actual, Mention, mention};
+use template::{Ty, function_types, text_of};
 
 pub use template::{Parameter, ParameterKind};
 pub(super) use template::{heads, signature};
@@ -360,223 +364,6 @@ fn after_heads(text: &str, tokens: &[Token]) -> usize {
         at = end;
     }
     at
-}
-
-/// One place that asks for an instantiation.
-struct Mention {
-    explicit: Vec<String>,
-    actuals: Vec<Actual>,
-}
-
-enum Actual {
-    Value(Vec<Token>),
-    Type(Ty),
-}
-
-/// Reads the mention of the target's name at token `at`; `None` where it asks for nothing, as in its own definition.
-fn mention(scan: &Scanned, item: &Item, at: usize, target: &Target<'_>) -> Option<Mention> {
-    let member = at > 0 && (scan.is(at - 1, b'.') || at > 1 && scan.is(at - 1, b'>') && scan.is(at - 2, b'-'));
-    let angle = |i: usize| scan.is(i, b'<') && scan.is(i + 1, b'<') && scan.is(i + 2, b'<');
-    let body = scan.tokens.iter().position(|t| t.is(b'{')).unwrap_or(scan.tokens.len());
-    let declares = matches!(item.kind, ItemKind::Function | ItemKind::Type | ItemKind::Alias | ItemKind::Other);
-    if member || declares && at < body && item.names.contains(target.name) {
-        return None;
-    }
-    let mut next = at + 1;
-    let mut explicit = vec![];
-    if scan.is(next, b'<') && !angle(next) {
-        let end = angle_end(scan.tokens.get(..(next + 400).min(scan.tokens.len()))?, next)?;
-        explicit = split(scan.tokens.get(next + 1..end - 1)?).into_iter().map(|a| text_of(&scan.text, a)).collect();
-        next = end;
-    }
-    let listed = next > at + 1;
-    if let Some(statement) = instantiation_around(scan, at) {
-        // Only what the declaration is of, not the types of its parameters.
-        let opens = (at + 1..scan.tokens.len()).find(|&i| scan.is(i, b'(') || scan.is(i, b';'));
-        if opens != Some(next) {
-            return None;
-        }
-        let types = function_types(statement, target.name);
-        let actuals = types.into_iter().flatten().map(Actual::Type).collect();
-        return (listed || !target.types.is_empty()).then_some(Mention { explicit, actuals });
-    }
-    let mut actuals = vec![];
-    let launched = angle(next);
-    if launched {
-        next = launch_end(scan, next)?;
-    }
-    if scan.is(next, b'(') {
-        let (list, _) = arguments(&scan.tokens, next)?;
-        actuals = list.into_iter().map(|a| Actual::Value(a.to_vec())).collect();
-    } else if !listed {
-        return None;
-    }
-    // A declaration such as `void f(int);` inside a body is no call; a call does not follow a type.
-    let after_type = at > 0 && !scan.word(at - 1).is_empty() && !is_statement(scan.word(at - 1));
-    (listed || launched || !after_type).then_some(Mention { explicit, actuals })
-}
-
-/// The text of the explicit instantiation that token `at` stands in.
-fn instantiation_around(scan: &Scanned, at: usize) -> Option<&str> {
-    let ends = |i: usize| matches!(scan.tokens[i].kind, Kind::Punct(b';' | b'{' | b'}') | Kind::Directive);
-    let start = (0..at).rev().find(|&i| ends(i)).map_or(0, |i| i + 1);
-    let begins = start + usize::from(scan.word(start) == "extern");
-    if scan.word(begins) != "template" || scan.is(begins + 1, b'<') {
-        return None;
-    }
-    let end = (at..scan.tokens.len()).find(|&i| scan.is(i, b';')).unwrap_or(scan.tokens.len() - 1);
-    scan.text.get(scan.tokens[start].start..scan.tokens[end].end)
-}
-
-fn is_statement(word: &str) -> bool {
-    matches!(word, "return" | "else" | "do" | "case" | "co_return" | "template")
-}
-
-/// The token after the `>>>` that closes the `<<<` at `open`.
-fn launch_end(scan: &Scanned, open: usize) -> Option<usize> {
-    let mut depth = 0usize;
-    for i in open + 3..scan.tokens.len() {
-        match scan.tokens[i].kind {
-            Kind::Punct(b'(' | b'[' | b'{') => depth += 1,
-            Kind::Punct(b')' | b']' | b'}') => depth = depth.checked_sub(1)?,
-            Kind::Punct(b'>')
-                if depth == 0 && scan.is(i + 1, b'>') && scan.is(i + 2, b'>') && !scan.is(i + 3, b'>') =>
-            {
-                return Some(i + 3);
-            }
-            Kind::Punct(b';') => return None,
-            _ => {}
-        }
-    }
-    None
-}
-
-/// `argument` with the constants and aliases of the function around token `at` replaced by their values. Names that are
-/// parameters of the template around it stay; any other name must be one that the program defines.
-fn follow(
-    scan: &Scanned,
-    argument: &str,
-    at: usize,
-    is_parameter: &dyn Fn(&str) -> bool,
-    defined: &dyn Fn(&str) -> bool,
-) -> Option<String> {
-    let mut current = argument.to_owned();
-    for _ in 0..8 {
-        let inner = lex::tokens(&current);
-        let (mut next, mut copied, mut changed) = (String::with_capacity(current.len()), 0, false);
-        for (k, token) in inner.iter().enumerate().filter(|(_, t)| t.kind == Kind::Word) {
-            let word = token.text(&current);
-            let member = k > 0 && (inner[k - 1].is(b':') || inner[k - 1].is(b'.'));
-            if member || is_keyword(word) {
-                continue;
-            }
-            let value = match constant(scan, at, word) {
-                Some(value) => value,
-                None if is_parameter(word) || is_builtin(word) || defined(word) => continue,
-                None => return None,
-            };
-            next.push_str(current.get(copied..token.start)?);
-            next.push_str(&value);
-            copied = token.end;
-            changed = true;
-        }
-        next.push_str(current.get(copied..)?);
-        if next.len() > MAX_LENGTH {
-            return None;
-        }
-        current = next;
-        if !changed {
-            // A name expression is one line.
-            return Some(current.split_whitespace().collect::<Vec<_>>().join(" "));
-        }
-    }
-    None
-}
-
-/// `text` with words replaced by their values; `None` where one that `must` have a value has none.
-fn substitute(text: &str, value: &dyn Fn(&str) -> Option<String>, must: &dyn Fn(&str) -> bool) -> Option<String> {
-    let (mut out, mut copied) = (String::new(), 0);
-    for token in lex::tokens(text).iter().filter(|t| t.kind == Kind::Word) {
-        let word = token.text(text);
-        match value(word) {
-            Some(value) => {
-                out.push_str(text.get(copied..token.start)?);
-                out.push_str(&value);
-                copied = token.end;
-            }
-            None if must(word) => return None,
-            None => {}
-        }
-    }
-    out.push_str(text.get(copied..)?);
-    (out.len() <= MAX_LENGTH).then_some(out)
-}
-
-/// The value of the nearest `constexpr T name = value`, `using name = type` or `typedef type name` before token `at`,
-/// in a scope that is still open there.
-fn constant(scan: &Scanned, at: usize, name: &str) -> Option<String> {
-    let text = scan.text.as_str();
-    for i in scan.visible_before(at).filter(|&i| scan.word(i) == name) {
-        let ends = |t: &Token| matches!(t.kind, Kind::Punct(b';' | b'{' | b'}' | b':') | Kind::Directive);
-        let start = scan.tokens.get(..i)?.iter().rposition(ends).map_or(0, |k| k + 1);
-        if scan.word(start) == "typedef" && scan.is(i + 1, b';') {
-            return Some(text_of(text, scan.tokens.get(start + 1..i)?));
-        }
-        let alias = scan.word(start) == "using" && i == start + 1;
-        let braced = scan.is(i + 1, b'{');
-        if !(scan.is(i + 1, b'=') && !scan.is(i + 2, b'=') || braced) {
-            continue;
-        }
-        if !alias && !(start..i).any(|k| matches!(scan.word(k), "const" | "constexpr")) {
-            continue;
-        }
-        let value = scan.tokens.get(i + 2..)?;
-        let mut depth = 0usize;
-        let end = value.iter().position(|t| {
-            match t.kind {
-                Kind::Punct(b'(' | b'[' | b'{') => depth += 1,
-                Kind::Punct(b')' | b']' | b'}') if depth == 0 => return true,
-                Kind::Punct(b')' | b']' | b'}') => depth -= 1,
-                _ => {}
-            }
-            depth == 0 && (t.is(b';') || t.is(b',') && !alias)
-        })?;
-        let value = text_of(text, value.get(..end)?);
-        return Some(if alias { value } else { format!("({value})") }).filter(|v| v.len() > 2 || alias);
-    }
-    None
-}
-
-/// Names that every program knows: CUDA's types and the roots of the standard library.
-fn is_builtin(word: &str) -> bool {
-    const ROOTS: &[&str] = &[
-        "char",
-        "uchar",
-        "short",
-        "ushort",
-        "int",
-        "uint",
-        "long",
-        "ulong",
-        "longlong",
-        "ulonglong",
-        "float",
-        "double",
-        "half",
-        "__half",
-        "__nv_bfloat16",
-        "nv_bfloat16",
-        "__nv_bfloat",
-        "nv_bfloat",
-    ];
-    let root = word.trim_end_matches(|c: char| c.is_ascii_digit());
-    let standard = ["int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t", "size_t"];
-    ROOTS.contains(&word)
-        || ROOTS.contains(&root)
-        || standard.contains(&word)
-        || matches!(word, "ptrdiff_t" | "intptr_t" | "uintptr_t" | "cudaTextureObject_t" | "cudaSurfaceObject_t")
-        || word.starts_with("__nv_fp")
-        || matches!(word, "std" | "cuda" | "dim3" | "nvcuda")
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::value::{FORM, Reader};
 use crate::contract::plan::Plan;
 use crate::contract::read::{comment_block_above, stray_lines};
 use crate::diag::Diagnostic;
-use crate::ir::Program;
+use crate::ir::{Program, spell};
 use crate::source::{Sources, Span};
 
 const MARK: &str = "kopt:";
@@ -57,9 +57,12 @@ pub fn plans_from_comments(program: &Program, sources: &Sources) -> (Vec<Plan>, 
             reader.known_keys(table, &known, "a contract line");
             reader.names(&mut plan, table);
         }
+        // Overloads are told apart by their parameters.
+        let list = if spell::is_overloaded(program, r) { spell::parameters(kernel) } else { None };
+        let name = format!("{}{}", kernel.name, list.unwrap_or_default());
         for (base, table) in &read {
             reader.base = *base;
-            reader.rest(&mut plan, table, Some((&kernel.name, kernel.name_span)));
+            reader.rest(&mut plan, table, Some((&name, kernel.name_span)));
         }
         reader.settle(&plan);
         problems.extend(reader.problems);

@@ -180,3 +180,71 @@ fn stores_between() {
     }
     assert_eq!(movable(ROW, "xr[c]", &[]), "proved");
 }
+
+/// What is known of the index of `x` in a case: its ends.
+fn ends(body: &str) -> String {
+    let text = format!("__global__ void k(float* x, int n, unsigned u, unsigned char c, bool b) {{ {body} }}");
+    with(&text, &[], |f| {
+        let at = text.find("x[")?;
+        let what = text.get(at..=at + text[at..].find(']')?)?;
+        let state = f.walked.accesses.get(&access(f, &text, what))?;
+        let (range, because) = state.place.known.range(&state.pointer.as_ref()?.offset);
+        let end = |e: Option<i128>| e.map_or("?".to_owned(), |v| (v / 4).to_string());
+        Some(format!("{}..{} {}", end(range.lo), end(range.hi), grade(&because)))
+    })
+    .unwrap_or_else(|| "unknown".into())
+}
+
+#[test]
+fn labels_of_a_switch() {
+    const ANY: &str = "-2147483648..2147483647 proved";
+    let mut wrong = vec![];
+    for (body, want) in [
+        ("switch (n) { case 4: x[n] = 0; }", "4..4 proved"),
+        ("switch (n + 1) { case 4: x[n] = 0; }", "3..3 proved"),
+        ("switch (n) { case 4: case 9: x[n] = 0; }", "4..9 proved"),
+        ("switch (n) { case 4: break; case 9: x[n] = 0; }", "9..9 proved"),
+        ("switch (n) { case 4: u = 1; case 9: x[n] = 0; }", "4..9 proved"),
+        ("switch (n) { case 4: u = 1; return; case 9: x[n] = 0; }", "9..9 proved"),
+        ("switch (n) { case 4: if (u) break; case 9: x[n] = 0; }", "4..9 proved"),
+        ("switch (n) { case 4: { u = 1; break; } case 9: x[n] = 0; }", "9..9 proved"),
+        ("switch (n) { case 4: if (u) return; else break; case 9: x[n] = 0; }", "9..9 proved"),
+        // In the middle of a case, and after a test in it.
+        ("switch (n) { case 4: u = 1; x[n] = 0; }", "4..4 proved"),
+        ("switch (c) { case 4: if (u > 3) break; x[u] = 0; }", "0..3 proved"),
+        ("switch (c) { case 4: int j = c; x[j + 1] = 0; }", "5..5 proved"),
+        // `default` is everything else; a hole at the end of a range is known, and not shown by its ends.
+        ("switch (c) { case 0: break; default: x[c] = 0; }", "0..255 proved"),
+        ("switch (c) { case 0: break; case 255: break; default: x[c] = 0; }", "0..255 proved"),
+        ("switch (c) { default: u = 1; case 3: x[c] = 0; }", "0..255 proved"),
+        ("switch (c) { default: x[c] = 0; break; case 0: u = 2; }", "0..255 proved"),
+        // What is written in one case is not known in the one that it falls into.
+        ("switch (n) { case 4: n = 70; case 9: x[n] = 0; }", ANY),
+        ("int j = 3; switch (n) { case 4: j = 70; case 9: x[j] = 0; }", ANY),
+        ("int j = 3; switch (n) { case 4: j = 70; break; case 9: x[j] = 0; }", "3..3 proved"),
+        ("switch (n) { case 4: ++n; x[n] = 0; }", "5..5 proved"),
+        // A jump into a statement, past what it tests.
+        ("switch (c) { case 0: if (u < 5) { case 1: x[u] = 0; } }", "unknown"),
+        ("int j = 1; switch (c) { case 0: { j = 5; case 1: x[j] = 0; } }", "unknown"),
+        ("int j = 1; switch (c) { case 0: for (j = 0; j < 3; ++j) { case 1: x[j] = 0; } }", "unknown"),
+        ("switch (c) { case 0: u = 1;\n#if A\ncase 1: u = 2;\n#endif\nx[u] = 0; }", "unknown"),
+        // Constants are converted to the type of the value.
+        ("switch (u) { case -1: x[u] = 0; }", "0..4294967295 proved"),
+        ("switch (u) { case 7u: x[u] = 0; }", "7..7 proved"),
+        ("switch (n) { case 'a': x[n] = 0; }", "97..97 proved"),
+        ("switch (n) { case LATER: x[n] = 0; }", ANY),
+        // Behind it nothing is known that a case may have changed.
+        ("switch (n) { case 4: u = 1; break; } x[n] = 0;", ANY),
+        // A declaration in the head is evaluated once for a switch, and anew for every iteration of a loop.
+        ("switch (int q = n) { case 4: x[q] = 0; }", "4..4 proved"),
+        ("while (int q = n--) { if (q > 9 || q < 2) break; x[q] = 0; }", "2..9 proved"),
+    ] {
+        if ends(body) != want {
+            wrong.push(format!("{body}: {}, not {want}", ends(body)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    // The declared value is not that of the first iteration.
+    let text = "__global__ void k(float* x, int n) { int j = 0; while (int q = 5 - j) { x[q] = 0; ++j; } }";
+    assert_eq!(stride(text, "x[q]", &[]), "unknown");
+}

@@ -1,6 +1,7 @@
 //! The kernel that a name means.
 
 use super::{Signature, Unclear, quoted};
+use crate::ir::spell::{identity, is_overloaded, parameters, split_parameters};
 use crate::ir::{FunctionRef, Program, query};
 
 /// Whether `name`, as somebody wrote it, can mean a kernel that is called `qualified`: the whole name, or its last parts.
@@ -9,14 +10,15 @@ pub fn same_name(name: &str, qualified: &str) -> bool {
     qualified == name || qualified.strip_suffix(&name).is_some_and(|rest| rest.ends_with("::"))
 }
 
-/// Without template arguments and without a leading `::`.
+/// Without template arguments, parameters and a leading `::`.
 fn bare(name: &str) -> String {
-    let plain = name.split('<').next().unwrap_or(name).trim();
+    let plain = split_parameters(name).0;
+    let plain = plain.split('<').next().unwrap_or(plain).trim();
     plain.trim_start_matches("::").to_owned()
 }
 
-/// The kernel with a body that `name` means. A whole qualified name goes before a part of one, `arguments` decides
-/// between overloads, and what is still several is unclear.
+/// The kernel with a body that `name` means. A whole qualified name goes before a part of one; between overloads a
+/// parameter list in the name decides (`k(float*, int)`), else `arguments`; what is still several is unclear.
 ///
 /// # Errors
 /// No kernel of the name, or several.
@@ -32,7 +34,11 @@ pub fn kernel(
     let whole: Vec<FunctionRef> = among.iter().filter(|r| bare(&qualified(r)) == wanted).copied().collect();
     let part = || among.iter().filter(|r| same_name(name, &qualified(r))).copied().collect();
     let mut found: Vec<FunctionRef> = if whole.is_empty() { part() } else { whole };
-    if let (true, Some(n)) = (found.len() > 1, arguments) {
+    let (_, list) = split_parameters(name);
+    if let Some(list) = list {
+        let takes = |r: &FunctionRef| split_parameters(&identity(program.function(*r))).1.as_ref() == Some(&list);
+        found.retain(takes);
+    } else if let (true, Some(n)) = (found.len() > 1, arguments) {
         let takes = |r: &FunctionRef| program.function(*r).params.len() == n;
         if found.iter().any(takes) {
             found.retain(takes);
@@ -64,7 +70,16 @@ pub fn kernel(
                     return Ok(*first);
                 }
                 let message = format!("{} kernels are called `{one}`", several.len());
-                return Err(Unclear::new(message, "give the kernels names of their own"));
+                let mut lists: Vec<String> = several.iter().map(|r| identity(program.function(*r))).collect();
+                lists.sort();
+                lists.dedup();
+                let next = match lists.as_slice() {
+                    [_, _, ..] if lists.iter().all(|l| l.ends_with(')')) => {
+                        format!("choose with {flag}, in quotes: {}", lists.join(", "))
+                    }
+                    _ => "give the kernels names of their own".to_owned(),
+                };
+                return Err(Unclear::new(message, next));
             }
             let message = format!("`{name}` can be any of {}", quoted(&names));
             Err(Unclear::new(message, format!("choose with {flag}: {}", names.join(", "))))
@@ -72,10 +87,17 @@ pub fn kernel(
     }
 }
 
-/// The name by which a plan calls a kernel: its own, or the qualified one where several share it.
+/// The name by which a plan calls a kernel: its own, or the qualified one where several share it; with its parameters
+/// where there are overloads.
 pub fn short_name(program: &Program, r: FunctionRef) -> String {
     let f = program.function(r);
     let rivals = program.kernels().into_iter().map(|k| program.function(k));
     let rival = rivals.filter(|k| k.name == f.name).any(|k| k.qualified != f.qualified);
-    if rival { f.qualified.clone() } else { query::base_name(&f.name).to_owned() }
+    let name = if rival { f.qualified.clone() } else { query::base_name(&f.name).to_owned() };
+    name + &own_parameters(program, r)
+}
+
+/// The parameter list of a kernel that has overloads, which its name needs then; else nothing.
+pub fn own_parameters(program: &Program, r: FunctionRef) -> String {
+    if is_overloaded(program, r) { parameters(program.function(r)).unwrap_or_default() } else { String::new() }
 }

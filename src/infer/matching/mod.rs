@@ -6,7 +6,7 @@ mod kernels;
 mod parameters;
 mod plans;
 
-pub use kernels::{kernel, same_name, short_name};
+pub use kernels::{kernel, own_parameters, same_name, short_name};
 pub use parameters::{Signature, pair};
 pub use plans::{Adopted, Stand, adopt, under_kernels};
 

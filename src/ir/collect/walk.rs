@@ -175,7 +175,7 @@ impl<'f> Walk<'f> {
                 self.block(body);
                 self.leave();
             }
-            StmtKind::Switch { value, body } => {
+            StmtKind::Switch { value, body, .. } => {
                 self.evaluate(*value);
                 self.breaks.push(None);
                 let mark = self.held.len();

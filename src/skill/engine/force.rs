@@ -23,7 +23,7 @@ pub fn text(input: Input, skill: &Skill, passes: &Passes) -> Result<String, Stop
         if !matching::possible(skill, input.program, at) {
             continue;
         }
-        let assumptions = input.assumptions.of(&input.program.function(at).name);
+        let assumptions = input.assumptions.of_function(input.program.function(at));
         let Some(analysis) = analyse(input.program, &macros, at, &assumptions) else { continue };
         let eval = Evaluator { analysis: &analysis };
         let file = input.program.function(at).name_span.file;

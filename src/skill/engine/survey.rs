@@ -153,7 +153,7 @@ impl<'a> Lazy<'a> {
 
     fn get(&self) -> Option<&Analysis<'a>> {
         let Input { program, assumptions, .. } = self.input;
-        let make = || analyse(program, self.macros, self.at, &assumptions.of(&program.function(self.at).name));
+        let make = || analyse(program, self.macros, self.at, &assumptions.of_function(program.function(self.at)));
         self.made.get_or_init(make).as_ref()
     }
 }
@@ -248,7 +248,7 @@ fn without_needless_tail(
     if let Some(analysis) = analysis.assuming(&tested) {
         return judge::settle_tails(skill, &Evaluator { analysis: &analysis }, bindings, proof);
     }
-    let mut assumptions = input.assumptions.of(&input.program.function(at).name);
+    let mut assumptions = input.assumptions.of_function(input.program.function(at));
     assumptions.extend(&tested);
     let Some(analysis) = analyse(input.program, macros, at, &assumptions) else { return proof };
     judge::settle_tails(skill, &Evaluator { analysis: &analysis }, bindings, proof)

@@ -105,11 +105,20 @@ impl<'a> Lower<'a> {
         }
         let id = self.new_loop(LoopKind::While, node, body);
         self.push_scope();
-        let (mut before, condition) = self.condition(node);
-        let body = self.block(body);
+        let (mut head, condition) = self.condition(node);
+        let mut body = self.block(body);
         self.pop_scope();
-        before.push(self.add_stmt(StmtKind::While { id, condition, body }, span));
-        before
+        if head.is_empty() {
+            return vec![self.add_stmt(StmtKind::While { id, condition, body }, span)];
+        }
+        // `while (int left = n - k)` declares anew before every iteration.
+        if let Some(l) = self.function().loops.get_mut(id.0 as usize) {
+            l.kind = LoopKind::Opaque;
+        }
+        let clause = self.function().exprs.get(condition.0 as usize).map_or(span, |e| e.span);
+        head.push(self.add_stmt(StmtKind::Expr(condition), clause));
+        body.stmts.splice(0..0, head);
+        vec![self.add_stmt(StmtKind::OpaqueLoop { id, body }, span)]
     }
 
     pub fn do_statement(&mut self, node: Node<'a>) -> StmtKind {

@@ -119,8 +119,13 @@ impl<'a> Lower<'a> {
             Kind::WhileStatement => return self.while_statement(node),
             Kind::DoStatement => self.do_statement(node),
             Kind::ForRangeLoop => self.range_loop(node),
-            Kind::SwitchStatement => self.switch(node),
-            Kind::CaseStatement => return self.case(node),
+            Kind::SwitchStatement => return self.switch(node),
+            Kind::CaseStatement => {
+                // Not directly in the body of a switch: a jump into the statement around it.
+                let head = self.add_stmt(StmtKind::Opaque { what: "label of a switch".into(), children: vec![] }, span);
+                let (_, inside) = self.case(node);
+                return std::iter::once(head).chain(inside).collect();
+            }
             Kind::ReturnStatement | Kind::CoReturnStatement => {
                 StmtKind::Return(named(node).next().map(|e| self.expr(e)))
             }
@@ -285,20 +290,43 @@ impl<'a> Lower<'a> {
         (stmt, self.add_expr(ExprKind::Var(id), d.ty, span))
     }
 
-    fn switch(&mut self, node: Node<'a>) -> StmtKind {
-        let (_, value) = self.condition(node);
-        let body = self.block(field(node, Field::Body));
-        StmtKind::Switch { value, body }
+    fn switch(&mut self, node: Node<'a>) -> Vec<StmtId> {
+        let span = self.span(node);
+        self.push_scope();
+        let (mut found, value) = self.condition(node);
+        let (mut labels, mut stmts) = (vec![], vec![]);
+        let body = field(node, Field::Body);
+        let inside: Vec<Node<'a>> = match body {
+            Some(b) if b.kind() == Kind::CompoundStatement => named(b).collect(),
+            other => other.into_iter().collect(),
+        };
+        self.push_scope();
+        for child in inside {
+            if child.kind() == Kind::CaseStatement {
+                let before = stmts.len() as u32;
+                let (value, own) = self.case(child);
+                labels.push(Label { before, value });
+                stmts.extend(own);
+            } else {
+                stmts.extend(self.statement(child));
+            }
+        }
+        self.pop_scope();
+        self.pop_scope();
+        found.push(self.add_stmt(StmtKind::Switch { value, labels, body: Block { stmts } }, span));
+        found
     }
 
-    fn case(&mut self, node: Node<'a>) -> Vec<StmtId> {
+    /// The value of the label, which `default` has none of, and the statements behind it.
+    fn case(&mut self, node: Node<'a>) -> (Option<ExprId>, Vec<StmtId>) {
+        let value = field(node, Field::Value).map(|v| self.expr(v));
         let mut found = vec![];
         for child in children(node) {
             if child.field() != Field::Value && child.is_named() {
                 found.extend(self.statement(child));
             }
         }
-        found
+        (value, found)
     }
 
     /// `#if` around statements.
