@@ -75,7 +75,7 @@ fn function(out: &mut String, exported: &Exported, interface: &Interface) -> Res
     for b in &interface.buffers {
         let _ = writeln!(
             out,
-            "    const int64_t {}_bytes = int64_t(sizeof({})) * {};",
+            "    [[maybe_unused]] const int64_t {}_bytes = int64_t(sizeof({})) * {};",
             b.name,
             element(&b.name, b.dtype)?,
             product(&b.shape)
