@@ -133,6 +133,7 @@ fn documents_are_of_their_schemas() {
         ("gate run b.zip --on emulator", "gate-run"),
         ("gate ingest b.results", "gate-ingest"),
         ("gate ingest .", "error"),
+        ("lower k.py matmul", "error"),
         ("export header t.cu --name 7th", "error"),
         ("export header t.cu -o made.cuh", "export"),
     ];
