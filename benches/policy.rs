@@ -1,4 +1,4 @@
-//! The policy and its ablations on synthetic environments: `cargo bench --bench policy [-- --seeds N --svg FILE]`.
+//! The policy and its ablations on synthetic environments: `cargo bench --bench policy [-- --seeds N --first SEED --svg FILE]`.
 //!
 //! Prints the reward of a run for each setting with its 95 % interval over the seeds, the ratio of the whole policy to each
 //! setting, and what became of the claims. `--svg` writes the curves.
@@ -33,9 +33,10 @@ fn main() -> Result<(), String> {
     let library =
         Directions::parse(FileId(0), include_str!("../skills/directions.toml")).map_err(|e| format!("{e:?}"))?;
     let seeds = option("--seeds").map_or(Ok(trial.seeds), |n| n.parse().map_err(|e| format!("--seeds: {e}")))?;
+    let first = option("--first").map_or(Ok(0), |n| n.parse().map_err(|e| format!("--first: {e}")))?;
     let mut pictures = vec![];
     for environment in &trial.environment {
-        let curves = play(&trial, environment, &library, seeds);
+        let curves = play(&trial, environment, &library, first..first + seeds);
         report(environment, &trial, &curves, seeds);
         pictures.push((environment.name.as_str(), curves));
     }
@@ -45,12 +46,13 @@ fn main() -> Result<(), String> {
     }
 }
 
-fn play(trial: &Trial, environment: &Environment, library: &Directions, seeds: u64) -> Curves {
+fn play(trial: &Trial, environment: &Environment, library: &Directions, seeds: std::ops::Range<u64>) -> Curves {
     let one = |name: &'static str| {
         let settings = Settings::named(name).unwrap_or_default();
-        (name, series(trial, environment, library, &settings, 0..seeds))
+        (name, series(trial, environment, library, &settings, seeds.clone()))
     };
     thread::scope(|scope| {
+        let one = &one;
         let halves: Vec<_> = [0, 1]
             .map(|half| scope.spawn(move || SETTINGS.iter().skip(half).step_by(2).map(|n| one(n)).collect::<Vec<_>>()))
             .into();

@@ -50,7 +50,10 @@ impl<'a> Snapshot<'a> {
 
     /// What each level knows that the finer ones do not, finest first. So no step counts twice.
     pub fn rings(&self, kind: Kind, levels: &[String; LEVELS], a: &str, b: &str) -> [Moments; LEVELS] {
-        let whole: [Sums; LEVELS] = std::array::from_fn(|i| self.sums(kind, &levels[i], a, b));
+        self.differences(std::array::from_fn(|i| self.sums(kind, &levels[i], a, b)))
+    }
+
+    fn differences(&self, whole: [Sums; LEVELS]) -> [Moments; LEVELS] {
         std::array::from_fn(|i| {
             let ring = if i == 0 { whole[0] } else { whole[i] - whole[i - 1] };
             ring.moments(self.unit)
@@ -69,11 +72,19 @@ impl<'a> Snapshot<'a> {
         kappa: f64,
     ) -> Estimate {
         let rings = self.rings(kind, levels, a, b);
-        let value = rings.iter().rev().fold(prior, |prior, m| {
-            let trust = kappa + m.untimed;
-            if m.n + trust > 0.0 { (m.n * m.mean + trust * prior) / (m.n + trust) } else { prior }
-        });
+        let value = shrink(&rings, prior, kappa);
         Estimate { value, n: rings.map(|m| m.n) }
+    }
+
+    /// The reward to expect of a direction right after another. Its prior is what the direction gave after all others, itself
+    /// shrunk to the prior of the transition: an edge that was seldom tried begins with what is known of where it leads, and
+    /// a prior that was wrong for all predecessors is unlearned once and not for each. Returns the estimate and that prior.
+    pub fn edge(&self, levels: &[String; LEVELS], (from, to): (&str, &str), prior: f64, kappa: f64) -> (Estimate, f64) {
+        let others: [Sums; LEVELS] = std::array::from_fn(|i| {
+            self.sums(Kind::Direction, &levels[i], "", to) - self.sums(Kind::Edge, &levels[i], from, to)
+        });
+        let pooled = shrink(&self.differences(others), prior, kappa);
+        (self.reward(Kind::Edge, levels, (from, to), pooled, kappa), pooled)
     }
 
     /// How often a direction ends without a correct candidate, shrunk in the same way towards its hazard.
@@ -102,6 +113,14 @@ impl<'a> Snapshot<'a> {
         }
         keys
     }
+}
+
+/// From the coarsest level to the finest, each with the estimate of the one before as its prior.
+fn shrink(rings: &[Moments; LEVELS], prior: f64, kappa: f64) -> f64 {
+    rings.iter().rev().fold(prior, |prior, m| {
+        let trust = kappa + m.untimed;
+        if m.n + trust > 0.0 { (m.n * m.mean + trust * prior) / (m.n + trust) } else { prior }
+    })
 }
 
 #[cfg(test)]
@@ -152,6 +171,29 @@ mod tests {
         assert!(estimate(&all).value < -0.4, "only the other architecture is known");
         all.extend(many(50, gain(0.5), "sm_80", Family::Scan));
         assert!(estimate(&all).value > 0.4);
+    }
+
+    #[test]
+    fn an_edge_begins_with_what_is_known_of_where_it_leads() {
+        let directions = Directions::parse(FileId(0), TEXT).unwrap();
+        let bad = Outcome::Measured { speedup: Gain::of((-0.5f64).exp()).unwrap() };
+        let mut all = many(40, bad, "sm_80", Family::Scan);
+        let after = |from: &str, all: &[Evidence]| {
+            let tables = Tables::of(all);
+            Snapshot::new(&directions, &tables).edge(&all[0].context.levels(), (from, "a"), 0.4, 4.0)
+        };
+        let (untried, pooled) = after("b", &all);
+        let wanted = (40.0 * -0.5 + 4.0 * 0.4) / 44.0;
+        assert!((untried.value - wanted).abs() < 1e-6 && (pooled - wanted).abs() < 1e-6, "{untried:?}");
+        // The edge that all of it was about does not count twice.
+        let (tried, pooled) = after("", &all);
+        assert!((tried.value - wanted).abs() < 1e-6 && pooled == 0.4, "{tried:?}");
+        let good = Outcome::Measured { speedup: Gain::of(0.5f64.exp()).unwrap() };
+        all.extend((100..120).map(|step| sample("r", step, "b", "a", good)).map(|mut e| {
+            e.context.family = Family::Scan;
+            e
+        }));
+        assert!(after("b", &all).0.value > 0.3 && after("", &all).0.value < -0.3, "each edge keeps what is its own");
     }
 
     #[test]

@@ -18,7 +18,9 @@ pub struct PathTerm {
     /// "" is the start of a run.
     pub from: String,
     pub weight: f64,
+    /// What `directions.toml` says of the transition, and that with what the direction gave after all others.
     pub prior: f64,
+    pub pooled: f64,
     pub utility: f64,
     /// Steps with a known reward behind it, decayed, at each level of context.
     pub n: [f64; 4],
@@ -175,8 +177,15 @@ impl<'s> Scoring<'s> {
         }
         let term = |(from, weight): &(&str, f64)| {
             let prior = self.prior(from, to);
-            let estimate = snapshot.reward(Kind::Edge, &self.levels, (from, to), prior, s.kappa);
-            PathTerm { from: (*from).to_owned(), weight: *weight, prior, utility: estimate.value, n: estimate.n }
+            let (estimate, pooled) = snapshot.edge(&self.levels, (from, to), prior, s.kappa);
+            PathTerm {
+                from: (*from).to_owned(),
+                weight: *weight,
+                prior,
+                pooled,
+                utility: estimate.value,
+                n: estimate.n,
+            }
         };
         self.prefix.iter().map(term).collect()
     }

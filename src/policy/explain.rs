@@ -29,7 +29,11 @@ pub fn explain(choice: &Choice, settings: &Settings) -> String {
         for t in &s.path {
             let from = if t.from.is_empty() { "start" } else { &t.from };
             let n: f64 = t.n.iter().sum();
-            let known = if n > 0.0 { format!("{n:.1} steps, prior {:.3}", t.prior) } else { "prior".to_owned() };
+            let known = if n > 0.0 {
+                format!("{n:.1} steps, prior {:.3}, after others {:.3}", t.prior, t.pooled)
+            } else {
+                format!("no step, prior {:.3}, after others {:.3}", t.prior, t.pooled)
+            };
             let _ = writeln!(out, "      {:.3} of {from} -> {}: {:.3} ({known})", t.weight, s.direction, t.utility);
         }
     }

@@ -6,8 +6,8 @@
 //! # Formulas
 //! `S(b) = alpha * sum_j w_j U(g_j -> b) + beta * V(b | bottleneck) - gamma * risk(b)` over directions that have a legal
 //! move, where `g_1` is the last direction and `w_j` the position weights; a softmax at the temperature of the step; one
-//! draw. `U` and `V` are shrunk rewards ([`Snapshot::reward`](crate::memory::Snapshot::reward)), the prior of `U` is that of
-//! the transition, the prior of `V` a share of what the direction serves the bottleneck. At the start of a run the path is
+//! draw. `U` and `V` are shrunk rewards ([`Snapshot::edge`](crate::memory::Snapshot::edge) and
+//! [`Snapshot::reward`](crate::memory::Snapshot::reward)), the prior of `U` is that of the transition, the prior of `V` a share of what the direction serves the bottleneck. At the start of a run the path is
 //! the one step "start".
 
 mod choose;
