@@ -116,11 +116,6 @@ fn fresh_evidence_changes_the_next_choice() {
     let after = choose(&Snapshot::new(&directions, &tables), &s, &moves, &settings, 6).unwrap();
     assert!(probability(&after, "memory-access") > 0.9 && probability(&first, "memory-access") < 0.5);
     assert_eq!(after.direction, "memory-access");
-    // After another direction the same evidence says less.
-    let elsewhere =
-        choose(&Snapshot::new(&directions, &tables), &state(&["throughput"]), &moves, &settings, 6).unwrap();
-    let utility = |c: &Choice| c.scored.iter().find(|s| s.direction == "memory-access").map(|s| s.utility).unwrap();
-    assert!(utility(&elsewhere) < utility(&after) && utility(&first) < utility(&elsewhere));
 }
 
 #[test]
