@@ -171,25 +171,29 @@ fn a_damaged_store_is_set_aside_and_never_overwritten() {
 
 #[test]
 fn damage_in_the_middle_is_found_and_the_rest_is_saved() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("memory.sqlite");
     let all = some(2000);
-    drop(store_with(&path, &all));
-    let mut bytes = fs::read(&path).unwrap();
-    let text = b"\"skill\":\"skill-3\"";
-    let at = bytes.windows(text.len()).position(|w| w == text).unwrap();
-    let page = at / 4096 * 4096;
-    bytes[page..page + 4096].fill(0xEE);
-    fs::write(&path, &bytes).unwrap();
-    let store = Store::open(&path).unwrap();
-    assert!(!store.examine().unwrap().database.is_empty());
-    let (mut store, aside, saved) = store.salvage().unwrap();
-    assert!(saved > all.len() / 4 && saved < all.len(), "{saved}");
-    assert_eq!(fs::read(aside).unwrap(), bytes);
-    store.refresh().unwrap();
-    assert!(store.examine().unwrap().is_sound());
     let known: std::collections::BTreeSet<String> = all.iter().map(Evidence::id).collect();
-    assert!(store.evidence(About::default()).unwrap().iter().all(|e| known.contains(&e.id())));
+    let forgotten = "skill-2";
+    // The root of the evidence, a page of it, and many pages.
+    for pages in [vec![1], vec![40], (30..90).step_by(3).collect::<Vec<usize>>()] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("memory.sqlite");
+        let mut store = store_with(&path, &all);
+        assert_eq!(store.forget(forgotten).unwrap(), 400);
+        drop(store);
+        let mut bytes = fs::read(&path).unwrap();
+        pages.iter().for_each(|p| bytes[p * 4096..(p + 1) * 4096].fill(0xEE));
+        fs::write(&path, &bytes).unwrap();
+        let store = Store::open(&path).unwrap();
+        assert!(!store.examine().unwrap().database.is_empty(), "{pages:?}");
+        let (mut store, aside, saved) = store.salvage().unwrap();
+        assert!(saved > 1600 / 2 && saved <= 1600, "{pages:?}: {saved}");
+        assert_eq!(fs::read(aside).unwrap(), bytes);
+        store.refresh().unwrap();
+        assert!(store.examine().unwrap().is_sound());
+        let kept = store.evidence(About::default()).unwrap();
+        assert!(kept.iter().all(|e| known.contains(&e.id()) && e.skill != forgotten), "{pages:?}");
+    }
 }
 
 const CHILD: &str = "KOPT_TEST_MEMORY_CHILD";

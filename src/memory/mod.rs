@@ -11,6 +11,8 @@
 
 pub mod context;
 pub mod evidence;
+pub mod graph;
+pub mod picture;
 pub mod snapshot;
 #[cfg(feature = "memory")]
 pub mod store;

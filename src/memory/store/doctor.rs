@@ -1,5 +1,6 @@
 //! Whether the file is whole, and whether its sums are those of its evidence.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::super::evidence::Evidence;
@@ -85,24 +86,53 @@ impl Store {
         Ok((store, aside, count))
     }
 
-    /// Every piece that can be read and is what its id says, until the damage ends the reading, from both ends.
+    /// Every piece that can be read and is what its id says. Where the damage ends the reading, from both ends, the bytes of
+    /// the file are searched for the rest.
     fn readable(&self) -> Vec<Evidence> {
-        let mut all = std::collections::BTreeMap::new();
+        let mut all = BTreeMap::new();
+        let mut whole = true;
         for order in ["", " ORDER BY rowid DESC"] {
             let sql = format!("SELECT id, content FROM evidence NOT INDEXED{order}");
-            let Ok(mut statement) = self.connection.prepare(&sql) else { continue };
-            let Ok(mut rows) = statement.query([]) else { continue };
-            while let Ok(Some(row)) = rows.next() {
-                let (Ok(id), Ok(content)) = (row.get::<_, String>(0), row.get::<_, String>(1)) else { continue };
-                if let Ok(e) = serde_json::from_str::<Evidence>(&content)
-                    && e.id() == id
-                    && e.check().is_ok()
-                {
-                    all.insert(id, e);
-                }
+            whole &= self.read_until_damage(&sql, &mut all).is_ok();
+        }
+        if !whole {
+            for ending in ["", "-wal"] {
+                let bytes = std::fs::read(open::beside(&self.path, ending)).unwrap_or_default();
+                search(&bytes, &mut all);
             }
         }
         all.into_values().collect()
+    }
+
+    fn read_until_damage(&self, sql: &str, all: &mut BTreeMap<String, Evidence>) -> rusqlite::Result<()> {
+        let mut statement = self.connection.prepare(sql)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let (Ok(id), Ok(content)) = (row.get::<_, String>(0), row.get::<_, String>(1)) else { continue };
+            all.extend(sound(&id, content.as_bytes()));
+        }
+        Ok(())
+    }
+}
+
+/// The piece at the beginning of `bytes`, if it is what the id says.
+fn sound(id: &str, bytes: &[u8]) -> Option<(String, Evidence)> {
+    let e = serde_json::Deserializer::from_slice(bytes).into_iter::<Evidence>().next()?.ok()?;
+    (e.id() == id && e.check().is_ok()).then(|| (id.to_owned(), e))
+}
+
+/// Rows as they lie in the pages: the id, a few short columns, the content. What was deleted was overwritten with zeros.
+fn search(bytes: &[u8], all: &mut BTreeMap<String, Evidence>) {
+    const BEGIN: &[u8] = b"{\"run\":";
+    for at in memchr::memmem::find_iter(bytes, BEGIN) {
+        let Some(Ok(e)) = serde_json::Deserializer::from_slice(&bytes[at..]).into_iter::<Evidence>().next() else {
+            continue;
+        };
+        let id = e.id();
+        let before = &bytes[at.saturating_sub(id.len() + 500)..at];
+        if memchr::memmem::find(before, id.as_bytes()).is_some() && e.check().is_ok() {
+            all.insert(id, e);
+        }
     }
 }
 

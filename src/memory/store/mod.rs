@@ -7,6 +7,7 @@ mod doctor;
 mod error;
 mod lines;
 mod open;
+pub mod place;
 mod read;
 mod schema;
 mod write;

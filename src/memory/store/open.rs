@@ -112,6 +112,8 @@ fn prepare(path: &Path, connection: &mut Connection) -> Result<i64, StoreError> 
     // A process that is killed loses nothing; a machine that loses its power may lose the last steps, never the file.
     connection.pragma_update(None, "synchronous", "NORMAL").map_err(failed)?;
     connection.pragma_update(None, "journal_mode", "WAL").map_err(failed)?;
+    // What was forgotten is gone from the file, so that nothing that searches its bytes brings it back.
+    connection.pragma_update(None, "secure_delete", true).map_err(failed)?;
     Ok(version)
 }
 
@@ -128,7 +130,7 @@ fn migrate(path: &Path, connection: &mut Connection) -> Result<(), StoreError> {
     tx.commit().map_err(failed)
 }
 
-fn beside(path: &Path, ending: &str) -> PathBuf {
+pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     PathBuf::from(name)
