@@ -6,10 +6,12 @@ use std::path::Path;
 
 use kopt::memory::store::{About, VERSION};
 use kopt::memory::{Bottleneck, Context, Evidence, Family, Gain, Outcome, PathStep, Store, StoreError};
-use kopt::policy::Settings;
 use kopt::policy::trial::{Interval, Trial, per_run, series};
+use kopt::policy::{Settings, family};
 use kopt::skill::Directions;
-use kopt::source::FileId;
+use kopt::source::mask::MacroTable;
+use kopt::source::{FileId, SourceFile};
+use kopt::syntax::cuda::parse_unit;
 use proptest::prelude::*;
 
 /// Evidence from four small numbers; equal numbers give equal evidence.
@@ -247,6 +249,23 @@ fn a_line_that_cannot_be_read_imports_nothing() {
     assert_eq!(store.counts().unwrap(), (0, 0));
     assert_eq!(store.import(&good).unwrap().new, 8);
     assert_eq!(store.export().unwrap(), good);
+}
+
+/// `tests/data/memory/families.txt`: file, kernel, family.
+#[test]
+fn kernels_belong_to_the_families_that_people_would_say() {
+    let mut wrong = vec![];
+    for line in fs::read_to_string("tests/data/memory/families.txt").unwrap().lines() {
+        let [path, name, wanted] = line.split_whitespace().collect::<Vec<_>>()[..] else { continue };
+        let source = SourceFile::new(path, fs::read(path).unwrap());
+        let unit = parse_unit(FileId(0), &source, &MacroTable::default());
+        let kernel = unit.kernels().find(|k| k.name == name).unwrap_or_else(|| panic!("{path} has no {name}"));
+        let found = family(kernel);
+        if found.as_str() != wanted {
+            wrong.push(format!("{path} {name}: {found}, not {wanted}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

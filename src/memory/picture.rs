@@ -6,7 +6,9 @@ use super::graph::{Edge, Graph, Node};
 
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 760.0;
-const RADIUS: (f64, f64) = (330.0, 270.0);
+const RADIUS: (f64, f64) = (330.0, 255.0);
+/// Half the width and height of a node.
+const NODE: (f64, f64) = (66.0, 38.0);
 
 /// An SVG of its own: directions on a ring with their skills, an arrow for each transition. Arrows that were tried are as wide
 /// as steps they rest on and coloured by the mean reward; those that only the files name are dashed. The same graph gives the
@@ -102,30 +104,34 @@ fn curve(from: (f64, f64), to: (f64, f64)) -> Curve {
     let control = ((from.0 + to.0) / 2.0 + aside.0, (from.1 + to.1) / 2.0 + aside.1);
     let heading = (to.1 - control.1).atan2(to.0 - control.0);
     let start = (control.1 - from.1).atan2(control.0 - from.0);
-    let rim = 40.0;
-    let (a, b) = (
-        (from.0 + rim * start.cos(), from.1 + rim * start.sin()),
-        (to.0 - rim * heading.cos(), to.1 - rim * heading.sin()),
-    );
+    let (a, b) = (rim(from, start, 1.0), rim(to, heading + std::f64::consts::PI, 1.06));
     let middle = ((a.0 + 2.0 * control.0 + b.0) / 4.0, (a.1 + 2.0 * control.1 + b.1) / 4.0);
     let path = format!("M{:.1} {:.1}Q{:.1} {:.1} {:.1} {:.1}", a.0, a.1, control.0, control.1, b.0, b.1);
     (path, b, heading, middle)
 }
 
+/// The point of a node's outline in a direction, `away` times as far out.
+fn rim(at: (f64, f64), angle: f64, away: f64) -> (f64, f64) {
+    let r = away / (angle.cos() / NODE.0).hypot(angle.sin() / NODE.1);
+    (at.0 + r * angle.cos(), at.1 + r * angle.sin())
+}
+
 fn turn(at: (f64, f64)) -> Curve {
     let out = (at.1 - HEIGHT / 2.0).atan2(at.0 - WIDTH / 2.0);
-    let on = |angle: f64, r: f64| (at.0 + r * angle.cos(), at.1 + r * angle.sin());
-    let (a, b, c, d) = (on(out - 0.5, 40.0), on(out - 0.6, 105.0), on(out + 0.6, 105.0), on(out + 0.5, 40.0));
+    let (a, d) = (rim(at, out - 0.5, 1.0), rim(at, out + 0.5, 1.06));
+    let (b, c) = (rim(at, out - 0.6, 2.1), rim(at, out + 0.6, 2.1));
     let path = format!("M{:.1} {:.1}C{:.1} {:.1} {:.1} {:.1} {:.1} {:.1}", a.0, a.1, b.0, b.1, c.0, c.1, d.0, d.1);
-    (path, d, (d.1 - c.1).atan2(d.0 - c.0), on(out, 92.0))
+    (path, d, (d.1 - c.1).atan2(d.0 - c.0), rim(at, out, 1.95))
 }
 
 fn draw(out: &mut String, node: &Node, (x, y): (f64, f64), begun: u64) {
     let m = &node.moments;
     let _ = writeln!(
         out,
-        "<ellipse cx=\"{x:.1}\" cy=\"{y:.1}\" rx=\"62\" ry=\"36\" fill=\"#eef3f8\" stroke=\"#33506b\" stroke-width=\"{:.1}\">\
+        "<ellipse cx=\"{x:.1}\" cy=\"{y:.1}\" rx=\"{}\" ry=\"{}\" fill=\"#eef3f8\" stroke=\"#33506b\" stroke-width=\"{:.1}\">\
          <title>{}</title></ellipse>",
+        NODE.0,
+        NODE.1,
         1.0 + (1.0 + m.tries as f64).log10(),
         escape(&node.goal)
     );

@@ -12,6 +12,7 @@
 
 mod choose;
 mod explain;
+pub mod family;
 mod local;
 pub mod random;
 pub mod settings;
@@ -19,6 +20,7 @@ pub mod trial;
 
 pub use choose::{Choice, PathTerm, Scored, choose};
 pub use explain::explain;
+pub use family::family;
 pub use local::Ranked;
 pub use settings::{Memory, Rule, Settings};
 
