@@ -185,7 +185,11 @@ mod tests {
             ("arch = \"pascal\"", "\"pascal\"", None),
             ("define = [1]", "[1]", None),
             ("fail-on = \"always\"", "\"always\"", None),
-            ("colour = 1", "colour", Some("use one of arch, include, define, skills, contract, fail-on, nvcc-flags, memory")),
+            (
+                "colour = 1",
+                "colour",
+                Some("use one of arch, include, define, skills, contract, fail-on, nvcc-flags, memory"),
+            ),
         ];
         for (text, place, next) in cases {
             let error = Config::parse("kopt.toml", text).unwrap_err();

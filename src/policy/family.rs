@@ -32,7 +32,7 @@ pub fn family(kernel: &Function) -> Family {
     if reduces && view.normalises() {
         return Family::Normalisation;
     }
-    if view.neighbours() {
+    if view.neighbours() || view.windows() {
         return Family::Stencil;
     }
     if reduces {
@@ -190,16 +190,26 @@ impl<'f> View<'f> {
             w.kind == WarpOpKind::Shuffle
                 && matches!(self.f.kind_of(w.expr), ExprKind::Call { callee, .. } if callee.contains("shfl_up"))
         });
-        let running = self.f.reductions.iter().any(|r| match &r.kind {
-            ReductionKind::Serial { accumulator } => self.f.accesses.iter().any(|a| {
-                let stored = a.value.is_some_and(|v| self.vars(v).contains(accumulator));
-                outside(a.space) && a.mode == AccessMode::Store && stored && a.loops.contains(&r.id_loop)
-            }),
-            ReductionKind::SharedTree { .. } => false,
-        });
+        let running =
+            self.f.accesses.iter().any(|a| {
+                outside(a.space) && a.mode == AccessMode::Store && a.value.is_some_and(|v| self.is_running(v, a))
+            });
         let hillis =
             self.f.accesses.iter().any(|a| a.space == Space::Shared && !a.loops.is_empty() && self.reaches_back(a));
         up || running || hillis
+    }
+
+    /// Whether a value has a variable in it that collects data from one iteration to the next of the loop that stores it.
+    fn is_running(&self, value: ExprId, store: &Access) -> bool {
+        let Some(l) = store.loops.last().and_then(|l| self.f.loops.get(l.0 as usize)) else { return false };
+        let vars = self.vars(value);
+        self.f.exprs.iter().any(|e| {
+            let ExprKind::Assign { op, target, value } = &e.kind else { return false };
+            let ExprKind::Var(v) = self.f.kind_of(*target) else { return false };
+            let collects = op.is_some() || self.vars(*value).contains(v);
+            let lives_longer = !l.body_span.contains(self.f.var(*v).span);
+            vars.contains(v) && collects && lives_longer && l.body_span.contains(e.span) && self.is_data(*value)
+        })
     }
 
     /// A load of a shared tile at a place less a distance that changes with the loop.
@@ -253,6 +263,25 @@ impl<'f> View<'f> {
         loads.iter().any(|a| {
             let same = loads.iter().filter(|b| b.base == a.base);
             same.clone().count() >= 3 && same.filter(shifted).count() >= 2
+        })
+    }
+
+    /// Whether a loop walks from the place that is written: `x[i + k]` over `k`, and `y[i]`.
+    fn windows(&self) -> bool {
+        let stores = self.f.accesses.iter().filter(|a| a.mode != AccessMode::Load && outside(a.space));
+        let written: Vec<ExprId> = stores.flat_map(|a| a.indices.iter().copied()).collect();
+        self.f.accesses.iter().filter(|a| a.mode == AccessMode::Load && outside(a.space)).any(|a| {
+            let steps = a.loops.iter().filter_map(|l| self.f.loops.get(l.0 as usize)?.induction).map(|i| i.var);
+            let steps: BTreeSet<VarId> = steps.collect();
+            let walks = |e: ExprId| matches!(self.f.kind_of(e), ExprKind::Var(v) if steps.contains(v));
+            let from =
+                |e: ExprId| self.is_placed(e) && written.iter().any(|w| crate::ir::query::same_expr(self.f, *w, e));
+            a.indices.iter().any(|i| match self.f.kind_of(*i) {
+                ExprKind::Binary { op: BinaryOp::Add | BinaryOp::Sub, left, right } => {
+                    (walks(*right) && from(*left)) || (walks(*left) && from(*right))
+                }
+                _ => false,
+            })
         })
     }
 
