@@ -97,7 +97,7 @@ fn modules_point_one_way() {
 
 #[test]
 fn the_policy_reads_snapshots_and_no_store() {
-    let words = ["store::", "rusqlite", "Store"];
+    let words = ["memory::store", "rusqlite", "memory::Store"];
     refuse(&["src/policy"], &words, "a snapshot is all that a choice depends on");
     let outer = ["crate::policy", "crate::cli", "crate::gate", "crate::compile", "crate::gpu", "crate::project"];
     refuse(&["src/memory"], &outer, "the memory does not know who asks");

@@ -114,6 +114,20 @@ fn a_file_of_version_one_becomes_one_of_today() {
 }
 
 #[test]
+fn a_memory_that_is_merged_stays_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let old = folder.path().join("old.sqlite");
+    fs::copy("tests/data/memory/version-1.sqlite", &old).unwrap();
+    let before = fs::read(&old).unwrap();
+    let mut store = Store::open(&folder.path().join("memory.sqlite")).unwrap();
+    assert_eq!(store.merge(&old).unwrap().new, 24);
+    assert_eq!(fs::read(&old).unwrap(), before);
+    let empty = folder.path().join("empty.sqlite");
+    fs::write(&empty, "").unwrap();
+    assert!(matches!(store.merge(&empty), Err(StoreError::Foreign(..))));
+}
+
+#[test]
 fn files_of_others_and_of_later_versions_are_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let text = folder.path().join("notes.txt");

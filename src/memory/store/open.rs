@@ -40,27 +40,47 @@ impl Store {
         if path.is_file() { Store::open(path) } else { Err(StoreError::Missing(path.to_owned())) }
     }
 
-    /// Opens a memory that is only read from and must be there; a damaged one stays where it is.
+    /// Opens a memory whose evidence is only read and that must be there. Nothing of it changes: a damaged one stays where it
+    /// is, and an older layout stays as it is.
     ///
     /// # Errors
     /// As [`Store::open_existing`], and [`StoreError::Corrupt`].
     pub fn open_source(path: &Path) -> Result<Store, StoreError> {
-        if path.is_file() { connect(path) } else { Err(StoreError::Missing(path.to_owned())) }
+        if !path.is_file() {
+            return Err(StoreError::Missing(path.to_owned()));
+        }
+        match reach(path)? {
+            (_, 0) => Err(StoreError::Foreign(path.to_owned(), "it is empty".to_owned())),
+            (connection, _) => Ok(Store { path: path.to_owned(), connection, set_aside: None }),
+        }
     }
 }
 
+/// A connection to a file of today's layout.
 fn connect(path: &Path) -> Result<Store, StoreError> {
-    whole(path)?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let (mut connection, version) = reach(path)?;
     let failed = |e: rusqlite::Error| StoreError::of(path, &e);
-    let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
-    connection.busy_timeout(PATIENCE).map_err(failed)?;
-    connection.set_prepared_statement_cache_capacity(64);
-    let version = prepare(path, &mut connection)?;
+    // A process that is killed loses nothing; a machine that loses its power may lose the last steps, never the file.
+    connection.pragma_update(None, "synchronous", "NORMAL").map_err(failed)?;
+    connection.pragma_update(None, "journal_mode", "WAL").map_err(failed)?;
+    // What was forgotten is gone from the file, so that nothing that searches its bytes brings it back.
+    connection.pragma_update(None, "secure_delete", true).map_err(failed)?;
     if version < VERSION {
         migrate(path, &mut connection)?;
     }
     Ok(Store { path: path.to_owned(), connection, set_aside: None })
+}
+
+/// A connection to a file of any layout up to today's, with its version.
+fn reach(path: &Path) -> Result<(Connection, i64), StoreError> {
+    whole(path)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let failed = |e: rusqlite::Error| StoreError::of(path, &e);
+    let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    connection.busy_timeout(PATIENCE).map_err(failed)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    let version = version(path, &connection)?;
+    Ok((connection, version))
 }
 
 /// Looks at the first bytes and the length, without the database: a file that is not SQLite's is never opened for writing.
@@ -95,13 +115,13 @@ fn whole(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Sets the connection up and returns the version of the layout, 0 for an empty file.
-fn prepare(path: &Path, connection: &mut Connection) -> Result<i64, StoreError> {
+/// The version of the layout, 0 for an empty file.
+fn version(path: &Path, connection: &Connection) -> Result<i64, StoreError> {
     let failed = |e: rusqlite::Error| StoreError::of(path, &e);
-    let number = |c: &Connection, name: &str| -> Result<i64, StoreError> {
-        c.pragma_query_value(None, name, |r| r.get(0)).map_err(failed)
+    let number = |name: &str| -> Result<i64, StoreError> {
+        connection.pragma_query_value(None, name, |r| r.get(0)).map_err(failed)
     };
-    let (version, application) = (number(connection, "user_version")?, number(connection, "application_id")?);
+    let (version, application) = (number("user_version")?, number("application_id")?);
     let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0)).map_err(failed)?;
     if application != APPLICATION && (version != 0 || tables != 0) {
         return Err(StoreError::Foreign(path.to_owned(), "it is a database of another program".to_owned()));
@@ -109,11 +129,6 @@ fn prepare(path: &Path, connection: &mut Connection) -> Result<i64, StoreError> 
     if version > VERSION {
         return Err(StoreError::Newer(path.to_owned(), version, VERSION));
     }
-    // A process that is killed loses nothing; a machine that loses its power may lose the last steps, never the file.
-    connection.pragma_update(None, "synchronous", "NORMAL").map_err(failed)?;
-    connection.pragma_update(None, "journal_mode", "WAL").map_err(failed)?;
-    // What was forgotten is gone from the file, so that nothing that searches its bytes brings it back.
-    connection.pragma_update(None, "secure_delete", true).map_err(failed)?;
     Ok(version)
 }
 
