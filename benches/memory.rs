@@ -78,7 +78,7 @@ fn memory(c: &mut Criterion) {
         .collect();
     let skills: Vec<(&str, &str)> = legal.iter().map(|l| (l.direction.as_str(), l.skill.as_str())).collect();
     let settings = Settings::default();
-    let mut decide = |store: &mut Store, state: &State| {
+    let decide = |store: &mut Store, state: &State| {
         let snapshot =
             store.snapshot(&directions, &state.context, &state.prefix(settings.k), "memory", &skills).expect("read");
         choose(&snapshot, state, &legal, &settings, 3).expect("a choice")

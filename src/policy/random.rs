@@ -18,19 +18,19 @@ impl Random {
         Random(state)
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         finalise(self.0)
     }
 
     /// In [0, 1), in steps of 2^-53.
     pub fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+        (self.number() >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// Below `n`; 0 where `n` is 0.
     pub fn below(&mut self, n: usize) -> usize {
-        ((u128::from(self.next()) * n as u128) >> 64) as usize
+        ((u128::from(self.number()) * n as u128) >> 64) as usize
     }
 
     /// Of the standard normal distribution (Box and Muller).
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn labels_and_seeds_give_streams_of_their_own() {
-        let first = |seed, label: &[&str]| Random::of(seed, label).next();
+        let first = |seed, label: &[&str]| Random::of(seed, label).number();
         assert_eq!(first(1, &["a", "b"]), first(1, &["a", "b"]));
         assert_ne!(first(1, &["a", "b"]), first(2, &["a", "b"]));
         assert_ne!(first(1, &["a", "b"]), first(1, &["ab"]));

@@ -99,7 +99,7 @@ impl Trial {
         (0..self.runs)
             .map(|run| {
                 let mut random = Random::of(seed, &["environment", &environment.name, &run.to_string()]);
-                let seed = random.next();
+                let seed = random.number();
                 self.run(environment, directions, &Settings { seed, ..settings.clone() }, run, &mut tables)
             })
             .collect()
@@ -163,7 +163,7 @@ impl Trial {
             (0..self.skill_offsets.len()).map(move |i| Legal {
                 direction: direction.clone(),
                 // The order of the names says nothing of which is better.
-                skill: format!("{direction}-{}", if direction.len() % 2 == 0 { i } else { 9 - i }),
+                skill: format!("{direction}-{}", if direction.len().is_multiple_of(2) { i } else { 9 - i }),
                 risk: 0.0,
                 effect: 0.0,
                 firmness: Firmness::Proved,
