@@ -60,7 +60,7 @@ fn memory(c: &mut Criterion) {
 
     let mut store = Store::open(&path).expect("a store");
     let last = evidence(ROWS - 1, &names);
-    let mut state = State {
+    let state = State {
         kernel: "k".to_owned(),
         context: last.context.clone(),
         bottleneck: Some(Bottleneck::Memory),
@@ -101,7 +101,6 @@ fn memory(c: &mut Criterion) {
             |e| {
                 let choice = decide(&mut store, &state);
                 store.record(&[e]).expect("recorded");
-                state.path.clear();
                 black_box(choice)
             },
             BatchSize::SmallInput,

@@ -1,9 +1,9 @@
 //! Sums over a set of evidence, by node and edge and by context.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
-use super::context::LEVELS;
+use super::context::{Bottleneck, Context, LEVELS};
 use super::evidence::Evidence;
 use super::sums::Sums;
 
@@ -53,16 +53,23 @@ impl Key {
 
     /// Everything that a piece of evidence adds to: each kind at each level.
     pub fn of(e: &Evidence) -> Vec<Key> {
-        let bottleneck = e.bottleneck.map_or("", |b| b.as_str());
-        let mut keys = Vec::with_capacity(Kind::ALL.len() * LEVELS);
-        for context in e.context.levels() {
-            keys.push(Key::new(Kind::Edge, &context, e.from(), &e.direction));
-            keys.push(Key::new(Kind::Served, &context, bottleneck, &e.direction));
-            keys.push(Key::new(Kind::Direction, &context, "", &e.direction));
-            keys.push(Key::new(Kind::Skill, &context, &e.direction, &e.skill));
-        }
-        keys
+        keys_of((&e.context, e.bottleneck, e.from(), &e.direction, &e.skill))
     }
+}
+
+/// What decides to which keys a step adds: context, bottleneck, the direction before, direction and skill.
+type Group<'e> = (&'e Context, Option<Bottleneck>, &'e str, &'e str, &'e str);
+
+fn keys_of((context, bottleneck, from, direction, skill): Group) -> Vec<Key> {
+    let bottleneck = bottleneck.map_or("", |b| b.as_str());
+    let mut keys = Vec::with_capacity(Kind::ALL.len() * LEVELS);
+    for context in context.levels() {
+        keys.push(Key::new(Kind::Edge, &context, from, direction));
+        keys.push(Key::new(Kind::Served, &context, bottleneck, direction));
+        keys.push(Key::new(Kind::Direction, &context, "", direction));
+        keys.push(Key::new(Kind::Skill, &context, direction, skill));
+    }
+    keys
 }
 
 /// Weights of runs: 0.98 for each run that came later, as integers, so that sums of them are exact.
@@ -171,8 +178,16 @@ impl Tables {
         for e in evidence.clone() {
             tables.runs.enter(&e.run, e.started);
         }
+        // Steps that add to the same keys are added up first: there are far fewer of these than steps.
+        let mut groups: HashMap<Group, Sums> = HashMap::new();
         for e in evidence {
-            tables.count(e);
+            let Some(rank) = tables.runs.rank(&e.run) else { continue };
+            let one = Sums::of(e.outcome, Weights::of(rank, tables.runs.len()));
+            let group = groups.entry((&e.context, e.bottleneck, e.from(), &e.direction, &e.skill)).or_default();
+            *group = *group + one;
+        }
+        for (group, sums) in groups {
+            tables.put(keys_of(group), sums);
         }
         tables
     }
@@ -196,10 +211,13 @@ impl Tables {
 
     fn count(&mut self, e: &Evidence) {
         let Some(rank) = self.runs.rank(&e.run) else { return };
-        let one = Sums::of(e.outcome, Weights::of(rank, self.runs.len()));
-        for key in Key::of(e) {
-            let sums = self.sums.entry(key).or_default();
-            *sums = *sums + one;
+        self.put(Key::of(e), Sums::of(e.outcome, Weights::of(rank, self.runs.len())));
+    }
+
+    fn put(&mut self, keys: Vec<Key>, sums: Sums) {
+        for key in keys {
+            let known = self.sums.entry(key).or_default();
+            *known = *known + sums;
         }
     }
 
