@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
-use super::context::{Bottleneck, Context, LEVELS};
+use super::context::Context;
 use super::evidence::Evidence;
 use super::sums::Sums;
 
@@ -53,23 +53,22 @@ impl Key {
 
     /// Everything that a piece of evidence adds to: each kind at each level.
     pub fn of(e: &Evidence) -> Vec<Key> {
-        keys_of((&e.context, e.bottleneck, e.from(), &e.direction, &e.skill))
+        let parts = parts(e);
+        let levels = e.context.levels();
+        levels.iter().flat_map(|level| parts.iter().map(|(kind, a, b)| Key::new(*kind, level, a, b))).collect()
     }
 }
 
-/// What decides to which keys a step adds: context, bottleneck, the direction before, direction and skill.
-type Group<'e> = (&'e Context, Option<Bottleneck>, &'e str, &'e str, &'e str);
+/// A key without its context.
+type Part<'e> = (Kind, &'e str, &'e str);
 
-fn keys_of((context, bottleneck, from, direction, skill): Group) -> Vec<Key> {
-    let bottleneck = bottleneck.map_or("", |b| b.as_str());
-    let mut keys = Vec::with_capacity(Kind::ALL.len() * LEVELS);
-    for context in context.levels() {
-        keys.push(Key::new(Kind::Edge, &context, from, direction));
-        keys.push(Key::new(Kind::Served, &context, bottleneck, direction));
-        keys.push(Key::new(Kind::Direction, &context, "", direction));
-        keys.push(Key::new(Kind::Skill, &context, direction, skill));
-    }
-    keys
+fn parts(e: &Evidence) -> [Part<'_>; 4] {
+    [
+        (Kind::Edge, e.from(), &e.direction),
+        (Kind::Served, e.bottleneck.map_or("", |b| b.as_str()), &e.direction),
+        (Kind::Direction, "", &e.direction),
+        (Kind::Skill, &e.direction, &e.skill),
+    ]
 }
 
 /// Weights of runs: 0.98 for each run that came later, as integers, so that sums of them are exact.
@@ -178,16 +177,20 @@ impl Tables {
         for e in evidence.clone() {
             tables.runs.enter(&e.run, e.started);
         }
-        // Steps that add to the same keys are added up first: there are far fewer of these than steps.
-        let mut groups: HashMap<Group, Sums> = HashMap::new();
+        // Each kind at the finest level first: there are far fewer of these than steps.
+        let mut finest: HashMap<(&Context, Part), Sums> = HashMap::new();
         for e in evidence {
             let Some(rank) = tables.runs.rank(&e.run) else { continue };
             let one = Sums::of(e.outcome, Weights::of(rank, tables.runs.len()));
-            let group = groups.entry((&e.context, e.bottleneck, e.from(), &e.direction, &e.skill)).or_default();
-            *group = *group + one;
+            for part in parts(e) {
+                let sums = finest.entry((&e.context, part)).or_default();
+                *sums = *sums + one;
+            }
         }
-        for (group, sums) in groups {
-            tables.put(keys_of(group), sums);
+        for ((context, (kind, a, b)), sums) in finest {
+            for level in context.levels() {
+                tables.put(Key::new(kind, &level, a, b), sums);
+            }
         }
         tables
     }
@@ -211,14 +214,15 @@ impl Tables {
 
     fn count(&mut self, e: &Evidence) {
         let Some(rank) = self.runs.rank(&e.run) else { return };
-        self.put(Key::of(e), Sums::of(e.outcome, Weights::of(rank, self.runs.len())));
+        let one = Sums::of(e.outcome, Weights::of(rank, self.runs.len()));
+        for key in Key::of(e) {
+            self.put(key, one);
+        }
     }
 
-    fn put(&mut self, keys: Vec<Key>, sums: Sums) {
-        for key in keys {
-            let known = self.sums.entry(key).or_default();
-            *known = *known + sums;
-        }
+    fn put(&mut self, key: Key, sums: Sums) {
+        let known = self.sums.entry(key).or_default();
+        *known = *known + sums;
     }
 
     /// The weight of the latest run, for [`Sums::moments`].
