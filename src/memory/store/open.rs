@@ -62,13 +62,32 @@ fn connect(path: &Path) -> Result<Store, StoreError> {
     let failed = |e: rusqlite::Error| StoreError::of(path, &e);
     // A process that is killed loses nothing; a machine that loses its power may lose the last steps, never the file.
     connection.pragma_update(None, "synchronous", "NORMAL").map_err(failed)?;
-    connection.pragma_update(None, "journal_mode", "WAL").map_err(failed)?;
+    log_ahead(&connection).map_err(failed)?;
     // What was forgotten is gone from the file, so that nothing that searches its bytes brings it back.
     connection.pragma_update(None, "secure_delete", true).map_err(failed)?;
     if version < VERSION {
         migrate(path, &mut connection)?;
     }
     Ok(Store { path: path.to_owned(), connection, set_aside: None })
+}
+
+/// Turns the write-ahead log on, which a file keeps. The database does not wait for others by itself here.
+fn log_ahead(connection: &Connection) -> rusqlite::Result<()> {
+    const PAUSE: Duration = Duration::from_millis(5);
+    let mut left = PATIENCE.as_millis() / PAUSE.as_millis();
+    loop {
+        let mode: String = connection.pragma_query_value(None, "journal_mode", |r| r.get(0))?;
+        if mode == "wal" {
+            return Ok(());
+        }
+        match connection.pragma_update(None, "journal_mode", "WAL") {
+            Err(e) if left > 0 && e.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) => {
+                left -= 1;
+                std::thread::sleep(PAUSE);
+            }
+            other => return other,
+        }
+    }
 }
 
 /// A connection to a file of any layout up to today's, with its version.
@@ -118,11 +137,12 @@ fn whole(path: &Path) -> Result<(), StoreError> {
 /// The version of the layout, 0 for an empty file.
 fn version(path: &Path, connection: &Connection) -> Result<i64, StoreError> {
     let failed = |e: rusqlite::Error| StoreError::of(path, &e);
-    let number = |name: &str| -> Result<i64, StoreError> {
-        connection.pragma_query_value(None, name, |r| r.get(0)).map_err(failed)
-    };
+    // In one transaction: another process may be making the file just now.
+    let tx = connection.unchecked_transaction().map_err(failed)?;
+    let number =
+        |name: &str| -> Result<i64, StoreError> { tx.pragma_query_value(None, name, |r| r.get(0)).map_err(failed) };
     let (version, application) = (number("user_version")?, number("application_id")?);
-    let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0)).map_err(failed)?;
+    let tables: i64 = tx.query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0)).map_err(failed)?;
     if application != APPLICATION && (version != 0 || tables != 0) {
         return Err(StoreError::Foreign(path.to_owned(), "it is a database of another program".to_owned()));
     }
