@@ -146,6 +146,7 @@ fn documents_are_of_their_schemas() {
         ("memory --memory m.sqlite export -o lines.jsonl", "memory-export"),
         ("memory --memory m.sqlite forget --skill skill-3", "memory-forget"),
         ("memory --memory m.sqlite doctor", "memory-doctor"),
+        ("lower k.py matmul", "error"),
         ("export header t.cu --name 7th", "error"),
         ("export header t.cu -o made.cuh", "export"),
     ];

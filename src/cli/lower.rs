@@ -1,7 +1,7 @@
 //! `kopt lower`: a TileLang program as PTX and CUBIN, with its launches as a contract.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args as ClapArgs;
@@ -70,11 +70,14 @@ pub fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
     };
     let lowered = lower::lower(&job).map_err(|e| refused(&e))?;
     let contract = contract::print(&lowered.contract().map_err(|e| refused(&e))?);
-    let compiled = compile(&nvcc, &lowered, args, &scratch)?;
     std::fs::create_dir_all(&args.output).map_err(|e| write::cannot(&args.output, &e))?;
     let path = |extension: &str| args.output.join(format!("{}.{extension}", args.factory));
+    // What is found in the PTX later is told by lines of the file that the user keeps.
+    let source = (path("cu"), lowered.source.clone().into_bytes());
+    write::all(std::slice::from_ref(&source))?;
+    let compiled = compile(&nvcc, &lowered, &source.0, args, &scratch)?;
     let files = [
-        (path("cu"), lowered.source.clone().into_bytes()),
+        source,
         (path("ptx"), compiled.ptx.into_bytes()),
         (path("cubin"), compiled.cubin),
         (path("contract.toml"), contract.into_bytes()),
@@ -94,12 +97,10 @@ pub fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn compile(nvcc: &Nvcc, lowered: &Lowered, args: &Args, scratch: &Scratch) -> Result<NvccOutput, Failure> {
-    let file = scratch.0.join(format!("{}.cu", args.factory));
-    std::fs::write(&file, &lowered.source).map_err(|e| write::cannot(&file, &e))?;
+fn compile(nvcc: &Nvcc, lowered: &Lowered, file: &Path, args: &Args, scratch: &Scratch) -> Result<NvccOutput, Failure> {
     let flags = lowered.flags();
     let limit = Duration::from_secs(args.limit.max(1));
-    let job = NvccJob { file: &file, arch: &args.arch, flags: &flags, folder: &scratch.0, limit };
+    let job = NvccJob { file, arch: &args.arch, flags: &flags, folder: &scratch.0, limit };
     nvcc.compile(&job).map_err(|e| {
         let d = Diagnostic::error(Code(696), format!("nvcc does not compile what TileLang wrote: {e}"));
         Failure::new(Exit::Inconclusive, d.next("kopt doctor names the versions of nvcc and of TileLang"))

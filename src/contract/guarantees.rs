@@ -46,8 +46,19 @@ pub(super) fn is_called(f: &Function, name: &str) -> bool {
     (f.name == plain || f.qualified == plain) && list.is_none_or(|l| own() == Some(l))
 }
 
+/// The axes of the block that are the same at every size; those that are not written are 1.
+fn block_shape(l: &Launch) -> Vec<Assumption> {
+    if l.proposed.covers("block") || l.block.is_empty() {
+        return vec![];
+    }
+    let axes = ["x", "y", "z"].iter().enumerate();
+    let constant = |n: usize| l.block.get(n).map_or(Some(1), super::Expr::constant);
+    let texts = axes.filter_map(|(n, axis)| Some(format!("blockDim.{axis} == {}", constant(n)?)));
+    texts.flat_map(|text| parse_assumption(&text, l.spans.whole)).collect()
+}
+
 fn of_launch(plan: &Plan, l: &Launch, f: &Function) -> Vec<Assumption> {
-    let mut found = vec![];
+    let mut found = block_shape(l);
     if l.args.len() != f.params.len() || l.proposed.covers("args") {
         return found;
     }

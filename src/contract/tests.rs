@@ -211,14 +211,23 @@ approximate = true
         assert_eq!(unbound(&program, &all), vec![]);
         all.of_function(k).iter().map(|a| a.id.clone()).collect::<BTreeSet<_>>()
     };
+    let all = |own: &[&str]| -> BTreeSet<String> {
+        let block = ["blockDim.x==1", "blockDim.y==1", "blockDim.z==1"];
+        own.iter().chain(&block).map(|s| (*s).to_owned()).collect()
+    };
     let expected = ["aligned(a,16)", "cols%4==0", "cols>=4", "cols<=64", "m==7", "noalias(a,b)", "permit(approximate)"];
-    assert_eq!(ids(text), expected.map(str::to_owned).into());
+    assert_eq!(ids(text), all(&expected));
     let by_hand = parse_assumption("cols % 4 == 0", None).unwrap();
     assert!(contract.all_assumptions(&program).of_function(k).iter().any(|a| a.id == by_hand.id));
     // A second launch that says otherwise takes back what only the first one says.
     let twice = text.replace("[permissions]", "[[step]]\nkernel = \"k\"\ngrid = 1\nblock = 1\nargs = [\"a\", \"a + 1\", \"i32(r)\", \"i32(c)\", \"i32(8)\"]\n[permissions]");
     let expected = ["aligned(a,16)", "cols%4==0", "cols>=4", "cols<=64", "permit(approximate)"];
-    assert_eq!(ids(&twice), expected.map(str::to_owned).into());
+    assert_eq!(ids(&twice), all(&expected));
+    // An axis of the block that varies, or that is only proposed, says nothing of itself.
+    let says = |block: &str| ids(&text.replacen("block = 1", block, 1));
+    assert!(says("block = [\"c\", 4]").is_superset(&["blockDim.y==4", "blockDim.z==1"].map(str::to_owned).into()));
+    assert!(!says("block = [\"c\", 4]").iter().any(|id| id.starts_with("blockDim.x")));
+    assert!(!says("block = 8\nproposed = [\"block\"]").iter().any(|id| id.starts_with("blockDim")));
 }
 
 #[test]

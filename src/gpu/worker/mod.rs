@@ -4,6 +4,7 @@
 mod clock;
 mod images;
 mod memory;
+mod methods;
 mod peaks;
 mod run;
 mod samples;

@@ -3,6 +3,7 @@
 use super::super::driver::{Context, Graph};
 use super::super::timing::{Cache, Method, Sample, State, Timer};
 use super::clock::Watch;
+use super::methods::{Seen, choose};
 use super::sets::{Set, Version};
 use super::time::{Bench, Book};
 use super::tools::median;
@@ -10,8 +11,6 @@ use super::{Trouble, nonsense};
 
 /// Of the free memory, what sets may take.
 const MEMORY_SHARE: f64 = 0.7;
-/// A graph of the slowest version takes at most this long, in nanoseconds.
-const LONGEST_GRAPH: f64 = 20e6;
 /// Samples are taken again at most as often as there are samples, over this.
 const RETAKEN_SHARE: u32 = 2;
 /// Clocks of samples that are compared differ by at most this share.
@@ -42,50 +41,33 @@ impl<'a> Plans<'a> {
         bench: &Bench<'a>,
         notes: &mut Vec<String>,
     ) -> Result<Plans<'a>, Trouble> {
-        let policy = bench.policy;
         let (fastest, slowest) = estimates(versions, bench)?;
         let footprint: u64 = versions.iter().map(Version::footprint).sum::<u64>().max(1);
         let taken = versions.iter().map(|v| v.sets.len()).max().unwrap_or(0) as u64;
         let more = (context.memory()?.0 as f64 * MEMORY_SHARE) as u64 / footprint;
-        let most_sets = u32::try_from(taken + more).unwrap_or(u32::MAX).min(policy.most_runs).max(1);
-        let bytes = versions.iter().map(Version::bytes).min().unwrap_or(0).max(1);
-        let l2 = bench.tools.l2_bytes;
-        let runs =
-            ((policy.graph_length as f64 / fastest).ceil().max(2.0)).min((LONGEST_GRAPH / slowest).max(1.0)) as u32;
-        let runs = runs.clamp(1, policy.most_runs);
-        let single = fastest >= policy.single_from as f64 || runs < 2;
-        // Two contents or more, and other addresses for each.
-        let usual = policy.sets.clamp(1, most_sets);
-        let cold_sets = if single { usual } else { runs.max(u32::try_from(2 * l2 / bytes + 1).unwrap_or(u32::MAX)) };
-        let cold = single || cold_sets <= most_sets;
-        if !cold {
-            let needed = "a cold cache was not timed: so short a run is one of many, each with buffers of its own";
-            notes.push(format!("{needed}, and {cold_sets} of {bytes} bytes would be needed to leave the cache"));
-        }
-        // What is larger than the cache leaves nothing there.
-        let warm = bytes < 2 * l2;
-        if !warm {
-            let sizes = format!("buffers have {} MiB and the cache {} MiB", bytes >> 20, l2 >> 20);
-            notes.push(format!("a warm cache was not timed: {sizes}, so that nothing of use is left in it"));
-        }
-        let wanted = if cold { cold_sets } else { usual };
+        let chosen = choose(&Seen {
+            policy: bench.policy,
+            fastest,
+            slowest,
+            set_bytes: versions.iter().map(Version::bytes).min().unwrap_or(0),
+            cache_bytes: bench.tools.l2_bytes,
+            most_sets: u32::try_from(taken + more).unwrap_or(u32::MAX).min(bench.policy.most_runs).max(1),
+        });
+        notes.extend(chosen.notes);
         for version in versions.iter_mut() {
-            while version.sets.len() < wanted as usize {
+            while version.sets.len() < chosen.sets as usize {
                 version.add_set(context, bench.sources)?;
             }
         }
-        let timer = |runs: u32| if single { Timer::Events } else { Timer::Graph { runs } };
-        let make = |cache: Cache, method: Method| {
+        let make = |method: Method| {
             let graphs: Result<Vec<Vec<Graph>>, Trouble> =
-                versions.iter().map(|v| graphs(v, cache, &method, bench)).collect();
+                versions.iter().map(|v| graphs(v, method.cache, &method, bench)).collect();
             Ok::<_, Trouble>(Plan { graphs: graphs?, method })
         };
-        let cold = cold.then(|| Method { cache: Cache::Cold, timer: timer(cold_sets), sets: wanted });
-        let warm = warm.then(|| Method { cache: Cache::Warm, timer: timer(runs), sets: usual });
         Ok(Plans {
             empty: bench.tools.empty()?,
-            cold: cold.map(|m| make(Cache::Cold, m)).transpose()?,
-            warm: warm.map(|m| make(Cache::Warm, m)).transpose()?,
+            cold: chosen.cold.map(make).transpose()?,
+            warm: chosen.warm.map(make).transpose()?,
         })
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::parameters::{Signature, pair};
 use super::{Given, Unclear, quoted};
-use crate::contract::{Arg, Argument, BufferRef, Expr, Launch, Plan, Role, Step};
+use crate::contract::{Arg, Argument, BufferRef, Dim, Expr, Launch, Plan, Role, Step};
 
 /// The candidate's plan, and what is worth saying of how it was made.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,7 +95,10 @@ pub fn adopt(original: &Plan, other: &Plan, parameters: [Parameters; 2], given: 
     plan.steps = steps.ok_or_else(|| strange("a step"))?;
     let used = |p: &Plan| -> BTreeSet<String> { p.launches().flat_map(names_of).collect() };
     let (mine, theirs) = (used(original), used(&plan));
-    if let Some(d) = original.dims.iter().find(|d| mine.contains(&d.name) && !theirs.contains(&d.name)) {
+    // A size that is always the same may be part of the candidate's program.
+    let varies = |d: &&Dim| d.min.is_none() || d.min != d.max;
+    let unused = |d: &&Dim| mine.contains(&d.name) && !theirs.contains(&d.name);
+    if let Some(d) = original.dims.iter().filter(varies).find(unused) {
         let message = format!("the candidate's launches do not depend on `{}`", d.name);
         return Err(Unclear::new(message, "give the candidate's launches with --candidate-contract"));
     }
