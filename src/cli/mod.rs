@@ -24,6 +24,7 @@ mod locked;
 mod lower;
 mod memory;
 mod new;
+mod optimize;
 mod options;
 mod output;
 mod printer;
@@ -100,6 +101,8 @@ enum Command {
     Export(export::Args),
     /// What was learned of earlier runs
     Memory(memory::Args),
+    /// Improve a kernel in several steps, each chosen by what paid before and judged by the gate
+    Optimize(optimize::Args),
     /// Compile a TileLang program, with its launches as a contract
     Lower(lower::Args),
     /// The compiler's child process
@@ -133,6 +136,7 @@ fn dispatch(command: Command, global: &Global, printer: &mut Printer) -> Result<
         Command::Verify(args) => verify::run(&args, global, printer),
         Command::Gate(args) => selftest::run(&args, global, printer),
         Command::Memory(args) => memory::run(&args, global, printer),
+        Command::Optimize(args) => optimize::run(&args, global, printer),
         Command::Lower(args) => lower::run(&args, printer),
         Command::Export(args) => export::run(&args, global, printer),
         Command::Run(args) => run::run(&args, global, printer),

@@ -1,7 +1,7 @@
 //! The K-codes and what `kopt explain` says of each.
 //!
 //! Ranges: K00xx reading and parsing, K01xx skill files, K02xx conditions of a skill (refusals), K03xx editing,
-//! K04xx compile gate and toolchain, K05xx lock and command line, K060x-K064x contracts and launch plans, K065x-K069x verification, K071x the memory, K1xxx hazards in kernels.
+//! K04xx compile gate and toolchain, K05xx lock and command line, K060x-K064x contracts and launch plans, K065x-K069x verification, K070x walks, K071x the memory, K1xxx hazards in kernels.
 
 pub mod cli;
 pub mod compile;
@@ -10,6 +10,7 @@ pub mod engine;
 pub mod gate;
 pub mod lock;
 pub mod memory;
+pub mod optimize;
 pub mod plan;
 pub mod skill;
 pub mod source;
@@ -37,6 +38,7 @@ pub fn entries() -> Vec<&'static Entry> {
         gate::ENTRIES,
         lock::ENTRIES,
         memory::ENTRIES,
+        optimize::ENTRIES,
         plan::ENTRIES,
         skill::ENTRIES,
         source::ENTRIES,

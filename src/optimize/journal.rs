@@ -29,11 +29,23 @@ pub enum Entry {
         plan: Plan,
     },
     /// A step was chosen; `null` where nothing was legal.
-    Choice { step: u32, chosen: Option<Chosen> },
-    Candidate { step: u32, text: String },
-    Verdict { step: u32, verdict: Verdict },
+    Choice {
+        step: u32,
+        chosen: Option<Chosen>,
+    },
+    Candidate {
+        step: u32,
+        text: String,
+    },
+    Verdict {
+        step: u32,
+        verdict: Verdict,
+    },
     /// The memory has the evidence of this id.
-    Recorded { step: u32, id: String },
+    Recorded {
+        step: u32,
+        id: String,
+    },
 }
 
 /// Why a journal cannot be used.
@@ -73,8 +85,7 @@ impl Journal {
     /// Another process has it, it is of another version, it cannot be read or written.
     pub fn open(path: &Path) -> Result<Journal, JournalError> {
         let io = |e| JournalError::Io(path.to_owned(), e);
-        let mut file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(io)?;
+        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(io)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(JournalError::Busy(path.to_owned())),
@@ -93,7 +104,7 @@ impl Journal {
         }
         let rest = bytes.get(good..).unwrap_or(&[]);
         let torn = !rest.contains(&b'\n');
-        if entries.is_empty() && !torn {
+        if entries.is_empty() && !(torn && begins_a_line(rest)) {
             return Err(JournalError::Foreign(path.to_owned()));
         }
         let mut set_aside = None;
@@ -169,8 +180,20 @@ fn entry(line: &[u8]) -> Option<Entry> {
     (said == check(text)).then(|| serde_json::from_str(text).ok()).flatten()
 }
 
+/// Whether this may be what is left of a line that was being written.
+fn begins_a_line(rest: &[u8]) -> bool {
+    rest.iter().enumerate().take(20).all(|(at, b)| match at {
+        0..16 => b.is_ascii_hexdigit(),
+        16 => *b == b' ',
+        17 => *b == b'{',
+        _ => true,
+    })
+}
+
 fn free_name(path: &Path) -> PathBuf {
-    let name = |n: usize| PathBuf::from(format!("{}.damaged{}", path.display(), if n == 0 { String::new() } else { format!("-{n}") }));
+    let name = |n: usize| {
+        PathBuf::from(format!("{}.damaged{}", path.display(), if n == 0 { String::new() } else { format!("-{n}") }))
+    };
     (0..).map(name).find(|p| !p.exists()).unwrap_or_else(|| name(0))
 }
 
@@ -180,7 +203,8 @@ mod tests {
     use crate::optimize::Found;
 
     fn entries() -> Vec<Entry> {
-        let verdict = Verdict { found: Found::Measured { speedup: 1.25, improved: true }, reason: "a\nb".into() };
+        let verdict =
+            Verdict { found: Found::Measured { speedup: 1.25, margin: 0.01, improved: true }, reason: "a\nb".into() };
         vec![
             Entry::Candidate { step: 1, text: "line\n\u{e9}".into() },
             Entry::Verdict { step: 1, verdict },
@@ -232,13 +256,15 @@ mod tests {
     }
 
     #[test]
-    fn other_files_are_left_alone_and_a_run_under_way_too() {
+    fn other_files_are_left_alone_and_so_is_a_run_under_way() {
         let (_folder, path) = written();
         let held = Journal::open(&path).unwrap();
         assert!(matches!(Journal::open(&path), Err(JournalError::Busy(_))));
         drop(held);
-        std::fs::write(&path, "#include <cuda.h>\nint main() {}\n").unwrap();
-        assert!(matches!(Journal::open(&path), Err(JournalError::Foreign(_))));
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "#include <cuda.h>\nint main() {}\n");
+        for text in ["#include <cuda.h>\nint main() {}\n", "one line", "0123456789abcdef0"] {
+            std::fs::write(&path, text).unwrap();
+            assert!(matches!(Journal::open(&path), Err(JournalError::Foreign(_))));
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        }
     }
 }

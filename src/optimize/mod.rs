@@ -39,8 +39,13 @@ pub struct Chosen {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "found")]
 pub enum Found {
-    /// It computes what the original does, and this is the original's time over its own, on a GPU.
-    Measured { speedup: f64, improved: bool },
+    /// It computes what the original does, and this is the original's time over its own, on a GPU; a change below the margin
+    /// is none.
+    Measured {
+        speedup: f64,
+        margin: f64,
+        improved: bool,
+    },
     /// It computes what the original does; nothing was timed.
     Correct,
     NotCompiled,

@@ -75,7 +75,7 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
 }
 
 /// Where the memory is: the flag, the environment, the settings, the folder of the user's data.
-fn file(flag: Option<&PathBuf>, configured: Option<&PathBuf>) -> Result<PathBuf, Failure> {
+pub(super) fn file(flag: Option<&PathBuf>, configured: Option<&PathBuf>) -> Result<PathBuf, Failure> {
     let found = flag.cloned().or_else(place::named).or_else(|| configured.cloned()).or_else(place::usual);
     found.ok_or_else(|| {
         let message = "there is no place for a memory: neither HOME nor XDG_DATA_HOME is set";
@@ -84,7 +84,7 @@ fn file(flag: Option<&PathBuf>, configured: Option<&PathBuf>) -> Result<PathBuf,
 }
 
 /// Says what was set aside on opening.
-fn opened(store: Result<Store, StoreError>, printer: &mut Printer) -> Result<Store, Failure> {
+pub(super) fn opened(store: Result<Store, StoreError>, printer: &mut Printer) -> Result<Store, Failure> {
     let store = store.map_err(|e| failure(&e))?;
     if let Some(aside) = store.set_aside() {
         let message = format!("{} was damaged: it is {} now", store.path().display(), aside.display());
@@ -95,7 +95,7 @@ fn opened(store: Result<Store, StoreError>, printer: &mut Printer) -> Result<Sto
 }
 
 /// An error of the store with its code and what to do.
-fn failure(error: &StoreError) -> Failure {
+pub(super) fn failure(error: &StoreError) -> Failure {
     let (code, next) = match error {
         StoreError::Missing(_) => (710, "name another with --memory FILE; `kopt memory import` begins one"),
         StoreError::Foreign(..) => (711, "name another file with --memory FILE"),
