@@ -160,7 +160,7 @@ fn a_killed_walk_ends_as_the_unbroken_one() {
                 Err(Trouble::Killed) => kills += 1,
                 Err(other) => panic!("{other:?}"),
             }
-            if cut % 3 == 0 {
+            if cut.is_multiple_of(3) {
                 let bytes = std::fs::read(&path).expect("a journal");
                 let last =
                     bytes.len() - bytes.iter().rev().skip(1).position(|b| *b == b'\n').map_or(bytes.len(), |n| n + 1);

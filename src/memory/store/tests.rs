@@ -119,7 +119,7 @@ fn an_examination_finds_what_was_changed_behind_its_back() {
     assert_eq!(bend("UPDATE sums SET reward = reward + 1 WHERE kind = 'edge' AND context = ''"), 4);
     assert_eq!(bend(&format!("UPDATE evidence SET content = replace(content, 'sm_80', 'sm_90') WHERE id = '{id}'")), 1);
     let found = store.examine().unwrap();
-    assert_eq!(found.changed, [id.clone()]);
+    assert_eq!(found.changed, std::slice::from_ref(&id));
     assert!(found.sums.iter().any(|s| s == "edge data-reuse throughput in all"), "{found:?}");
     let (mut store, aside, saved) = store.salvage().unwrap();
     assert_eq!(saved, 39);
