@@ -147,6 +147,10 @@ fn documents_are_of_their_schemas() {
         ("memory --memory m.sqlite forget --skill skill-3", "memory-forget"),
         ("memory --memory m.sqlite doctor", "memory-doctor"),
         ("lower k.py matmul", "error"),
+        ("optimize t.cu --memory m.sqlite --dry-run", "optimize-dry-run"),
+        ("optimize plain.cu --memory m.sqlite --dry-run", "optimize-dry-run"),
+        ("optimize t.cu --memory m.sqlite", "optimize"),
+        ("optimize t.cu --memory m.sqlite", "error"),
         ("export header t.cu --name 7th", "error"),
         ("export header t.cu -o made.cuh", "export"),
     ];
