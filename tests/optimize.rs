@@ -39,6 +39,17 @@ skill use_wrong_base \"another base\" {
   }
   pays when { in_hot_path(c) because \"a call outside of loops is too rare to matter\" }
   body cuda template { \"\"\"expf($x)\"\"\" => \"\"\"exp2f($x)\"\"\" }
+  example \"in a loop\" { before \"\"\"
+    __global__ void k(float* y, int n) {
+      for (int i = threadIdx.x; i < n; i += 32) y[i] = expf(y[i]);
+    }
+  \"\"\" }
+  refuse \"a function of the same name\" { before \"\"\"
+    __device__ float expf(float x) { return x; }
+    __global__ void k(float* y, int n) {
+      for (int i = threadIdx.x; i < n; i += 32) y[i] = expf(y[i]);
+    }
+  \"\"\" because datatypes }
 }
 ";
 
