@@ -23,6 +23,8 @@ pub struct Config {
     pub fail_on: Option<FailOn>,
     /// Options of the project's nvcc command line, for the compile gate.
     pub nvcc_flags: Vec<String>,
+    /// The file of the transition memory.
+    pub memory: Option<PathBuf>,
 }
 
 /// Which findings of `kopt check` make it exit with 1.
@@ -49,7 +51,7 @@ impl FailOn {
     }
 }
 
-const KEYS: [&str; 7] = ["arch", "include", "define", "skills", "contract", "fail-on", "nvcc-flags"];
+const KEYS: [&str; 8] = ["arch", "include", "define", "skills", "contract", "fail-on", "nvcc-flags", "memory"];
 
 /// A file that cannot be used; spans point into `sources`.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -111,6 +113,7 @@ impl Config {
             "skills" => self.skills = paths(value)?,
             "nvcc-flags" => self.nvcc_flags = strings(value)?,
             "contract" => self.contract = Some(value.as_str().ok_or(Bad::Value("the path of a file"))?.into()),
+            "memory" => self.memory = Some(value.as_str().ok_or(Bad::Value("the path of a file"))?.into()),
             "fail-on" => {
                 let word = value.as_str().and_then(FailOn::from_word);
                 self.fail_on = Some(word.ok_or(Bad::Value("\"never\", \"paying\" or \"applies\""))?);
@@ -122,7 +125,7 @@ impl Config {
 
     /// Makes the paths relative to where the program runs: they were relative to `folder`.
     pub fn resolve(mut self, folder: &Path) -> Config {
-        for path in self.include.iter_mut().chain(&mut self.skills).chain(&mut self.contract) {
+        for path in self.include.iter_mut().chain(&mut self.skills).chain(&mut self.contract).chain(&mut self.memory) {
             if path.is_relative() && !folder.as_os_str().is_empty() {
                 *path = folder.join(&*path);
             }
@@ -182,7 +185,11 @@ mod tests {
             ("arch = \"pascal\"", "\"pascal\"", None),
             ("define = [1]", "[1]", None),
             ("fail-on = \"always\"", "\"always\"", None),
-            ("colour = 1", "colour", Some("use one of arch, include, define, skills, contract, fail-on, nvcc-flags")),
+            (
+                "colour = 1",
+                "colour",
+                Some("use one of arch, include, define, skills, contract, fail-on, nvcc-flags, memory"),
+            ),
         ];
         for (text, place, next) in cases {
             let error = Config::parse("kopt.toml", text).unwrap_err();

@@ -11,7 +11,7 @@
 //! `source` -> `diag` -> `ir` -> `syntax` -> `contract` -> `facts` -> `predicate` -> `edit` -> `skill`, `pass`; all of
 //! these are pure, and so are `infer`, which proposes contracts from facts, and `ptx`, which runs kernels in an
 //! interpreter. `project` (reading files) and `compile` (the gate's first tier) do I/O; `gate` compares two versions of a
-//! computation; `lock`, `config` and `gpu` stand at the end; the command line (`src/cli`) is the binary's.
+//! computation; `memory` (pure but for its store) remembers what was tried, and `policy` (pure) chooses by it; `optimize` walks from step to step and keeps the journal; `lock`, `config` and `gpu` stand at the end; the command line (`src/cli`) is the binary's.
 //!
 //! # Invariants
 //! 1. The pure modules do no I/O.
@@ -45,7 +45,10 @@ pub mod infer;
 pub mod ir;
 pub mod lock;
 pub mod lower;
+pub mod memory;
+pub mod optimize;
 pub mod pass;
+pub mod policy;
 pub mod predicate;
 pub mod project;
 pub mod ptx;

@@ -59,6 +59,14 @@ const PURE: &[&str] = &[
     "src/skill",
     "src/campaign",
     "src/edit",
+    "src/policy",
+    "src/memory/context.rs",
+    "src/memory/evidence.rs",
+    "src/memory/graph.rs",
+    "src/memory/picture.rs",
+    "src/memory/snapshot.rs",
+    "src/memory/sums.rs",
+    "src/memory/tables.rs",
     "passes",
 ];
 
@@ -72,7 +80,8 @@ fn pure_modules_do_no_io() {
 fn modules_point_one_way() {
     let later = |names: &[&str]| -> Vec<String> { names.iter().map(|n| format!("crate::{n}")).collect() };
     let order = ["source", "diag", "ir", "syntax", "contract", "facts", "infer", "predicate", "edit", "skill"];
-    let outer = ["campaign", "child", "cli", "compile", "project", "lock", "config", "gpu", "honesty"];
+    let outer =
+        ["campaign", "child", "cli", "compile", "project", "lock", "config", "gpu", "honesty", "memory", "policy"];
     for (i, module) in order.iter().enumerate() {
         // `source` and `diag` know each other: a diagnostic has spans, reading a file has problems.
         // The registry answers in the words of the skill language, so `predicate` may use `skill::vocabulary`.
@@ -84,6 +93,14 @@ fn modules_point_one_way() {
         let words: Vec<&str> = forbidden.iter().map(String::as_str).collect();
         refuse(&[&format!("src/{module}")], &words, "modules point one way");
     }
+}
+
+#[test]
+fn the_policy_reads_snapshots_and_no_store() {
+    let words = ["memory::store", "rusqlite", "memory::Store"];
+    refuse(&["src/policy"], &words, "a snapshot is all that a choice depends on");
+    let outer = ["crate::policy", "crate::cli", "crate::gate", "crate::compile", "crate::gpu", "crate::project"];
+    refuse(&["src/memory"], &outer, "the memory does not know who asks");
 }
 
 #[test]

@@ -220,3 +220,58 @@ fn names_that_are_not_utf8_are_read() {
         folder.kopt("check .").expect(0).says("pad_shared applies");
     }
 }
+
+#[test]
+fn the_memory_says_what_it_did_and_ends_as_documented() {
+    let lines = std::fs::read("tests/data/memory/version-1.jsonl").expect("a file");
+    let text = String::from_utf8(lines.clone()).expect("UTF-8");
+    let folder = Folder::new(&[
+        ("kopt.toml", "memory = \"kept/m.sqlite\"\n"),
+        ("bent.jsonl", &text.replacen("sm_80", "sm_90", 1)),
+        ("notes.txt", "remember the milk"),
+        ("damaged.sqlite", "no database any more"),
+        ("own/mine.toml", "memory = \"../other.sqlite\"\n"),
+    ]);
+    folder.put("lines.jsonl", &lines);
+    // Command, exit code, what is said. One after another, on the memory that kopt.toml names.
+    let table: &[(&str, i32, &str)] = &[
+        ("memory show", 2, "K0710"),
+        ("memory doctor", 2, "K0710"),
+        ("memory export", 2, "K0710"),
+        ("memory import bent.jsonl", 2, "K0717"),
+        ("memory import absent.jsonl", 2, "K0541"),
+        ("memory import lines.jsonl", 0, "24 pieces of evidence, 24 new"),
+        ("memory import lines.jsonl", 0, "24 pieces of evidence, 0 new"),
+        ("memory show", 0, "24 pieces of evidence, 6 runs"),
+        ("memory show", 0, "skill vectorize_access: not tried"),
+        ("memory show data-reuse", 0, "goal: fetch each byte"),
+        ("memory show skill-3", 0, "f38a23ec41a3ef6eb6039a22e7f78cf3 run-0 step 4"),
+        ("memory show f38a23", 0, "data-reuse -> memory-access (skill-3): correct, 1.033x"),
+        ("memory show nothing", 2, "K0719"),
+        ("memory show --context matmul", 2, "K0719"),
+        ("memory graph", 0, "<svg"),
+        ("memory graph -o deep/er/g.svg", 0, "bytes"),
+        ("memory --memory new.sqlite merge kept/m.sqlite", 0, "24 new"),
+        ("memory --memory new.sqlite merge notes.txt", 2, "K0711"),
+        ("memory --memory new.sqlite merge damaged.sqlite", 2, "K0713"),
+        ("memory --memory new.sqlite merge absent.sqlite", 2, "K0710"),
+        ("memory --memory new.sqlite export -o again.jsonl", 0, "24 pieces"),
+        ("memory --config own/mine.toml import lines.jsonl", 0, "24 new"),
+        ("memory doctor", 0, "sums: sound"),
+        ("memory forget --skill skill-3", 0, "5 pieces of evidence of skill-3 are gone"),
+        ("memory forget --skill skill-3", 1, "nothing is known of skill-3"),
+        ("memory show skill-3", 2, "K0719"),
+        ("memory --memory notes.txt import lines.jsonl", 2, "K0711"),
+        ("memory --memory damaged.sqlite import lines.jsonl", 0, "damaged.sqlite.damaged-1"),
+        ("explain K0713", 0, "--mend"),
+    ];
+    for (command, code, said) in table {
+        let run = folder.kopt(command);
+        assert_eq!(run.code, Some(*code), "kopt {command}: {run:?}");
+        assert!(run.out.contains(said) || run.err.contains(said), "kopt {command}: {said} in {run:?}");
+    }
+    assert_eq!(folder.get("again.jsonl"), text);
+    assert_eq!(folder.get("notes.txt"), "remember the milk");
+    assert_eq!(folder.get("damaged.sqlite.damaged-1"), "no database any more");
+    assert!(folder.path("other.sqlite").exists() && folder.path("deep/er/g.svg").exists());
+}

@@ -133,7 +133,24 @@ fn documents_are_of_their_schemas() {
         ("gate run b.zip --on emulator", "gate-run"),
         ("gate ingest b.results", "gate-ingest"),
         ("gate ingest .", "error"),
+        ("memory --memory m.sqlite show", "error"),
+        ("memory --memory m.sqlite import version-1.jsonl", "memory-merge"),
+        ("memory --memory m.sqlite show", "memory-show"),
+        ("memory --memory m.sqlite show data-reuse", "memory-show"),
+        ("memory --memory m.sqlite show --ids --context sm_80/cuda/scan", "memory-show"),
+        ("memory --memory m.sqlite show f38a23", "memory-show"),
+        ("memory --memory m.sqlite graph", "memory-graph"),
+        ("memory --memory m.sqlite graph -o g.svg --context scan", "memory-graph"),
+        ("memory --memory m.sqlite graph --context sm_10/cuda/scan", "error"),
+        ("memory --memory other.sqlite merge m.sqlite", "memory-merge"),
+        ("memory --memory m.sqlite export -o lines.jsonl", "memory-export"),
+        ("memory --memory m.sqlite forget --skill skill-3", "memory-forget"),
+        ("memory --memory m.sqlite doctor", "memory-doctor"),
         ("lower k.py matmul", "error"),
+        ("optimize t.cu --memory m.sqlite --dry-run", "optimize-dry-run"),
+        ("optimize plain.cu --memory m.sqlite --dry-run", "optimize-dry-run"),
+        ("optimize t.cu --memory m.sqlite", "optimize"),
+        ("optimize t.cu --memory m.sqlite", "error"),
         ("export header t.cu --name 7th", "error"),
         ("export header t.cu -o made.cuh", "export"),
     ];
@@ -142,6 +159,7 @@ fn documents_are_of_their_schemas() {
         let path = entry.expect("a file").path();
         folder.put(&path.file_name().expect("a name").to_string_lossy(), &std::fs::read(&path).expect("a file"));
     }
+    folder.put("version-1.jsonl", &std::fs::read("tests/data/memory/version-1.jsonl").expect("a file"));
     for (command, name) in commands {
         let run = folder.kopt(&format!("--format json {command}"));
         let mut faults = vec![];

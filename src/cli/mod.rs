@@ -22,7 +22,9 @@ mod json;
 mod load;
 mod locked;
 mod lower;
+mod memory;
 mod new;
+mod optimize;
 mod options;
 mod output;
 mod printer;
@@ -97,6 +99,10 @@ enum Command {
     Gate(selftest::Args),
     /// Write a kernel with the checks of its contract as a C++ header or a PyTorch extension
     Export(export::Args),
+    /// What was learned of earlier runs
+    Memory(memory::Args),
+    /// Improve a kernel in several steps, each chosen by what paid before and judged by the gate
+    Optimize(optimize::Args),
     /// Compile a TileLang program, with its launches as a contract
     Lower(lower::Args),
     /// The compiler's child process
@@ -129,6 +135,8 @@ fn dispatch(command: Command, global: &Global, printer: &mut Printer) -> Result<
     match command {
         Command::Verify(args) => verify::run(&args, global, printer),
         Command::Gate(args) => selftest::run(&args, global, printer),
+        Command::Memory(args) => memory::run(&args, global, printer),
+        Command::Optimize(args) => optimize::run(&args, global, printer),
         Command::Lower(args) => lower::run(&args, printer),
         Command::Export(args) => export::run(&args, global, printer),
         Command::Run(args) => run::run(&args, global, printer),

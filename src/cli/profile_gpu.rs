@@ -217,7 +217,9 @@ fn rows(launches: &[Launch], estimate: Option<&Ran>, occupancy: Option<f64>) -> 
     let per = |a: Option<f64>, b: Option<f64>| Some(a? / b.filter(|b| *b > 0.0)?);
     let (requests, sectors) =
         (both(ncu::LOAD_REQUESTS, ncu::STORE_REQUESTS), both(ncu::LOAD_SECTORS, ncu::STORE_SECTORS));
-    let all: [(&'static str, &'static str, Option<f64>, Option<f64>, usize); 17] = [
+    // Name, metric, measured, estimated, decimals.
+    type Given = (&'static str, &'static str, Option<f64>, Option<f64>, usize);
+    let all: [Given; 17] = [
         ("duration, us", ncu::DURATION, duration.map(|d| d * 1e6), None, 2),
         ("warp instructions", ncu::INSTRUCTIONS, sum(ncu::INSTRUCTIONS), counts.map(|c| c.instructions as f64), 0),
         ("global requests", ncu::LOAD_REQUESTS, requests, plain.map(|c| c.global_requests as f64), 0),

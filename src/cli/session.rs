@@ -168,6 +168,17 @@ impl Session {
         Ok(self)
     }
 
+    /// Another text for the first file that was asked for.
+    pub fn revise(&mut self, text: &str) {
+        let Some(file) = self.loaded.requested.first().copied() else { return };
+        let source = SourceFile::new(self.sources().get(file).name.clone(), text);
+        let unit = self.loaded.parse(file, &source);
+        self.loaded.project.sources.replace(file, source);
+        if let Some(slot) = self.loaded.program.units.iter_mut().find(|u| u.file == file) {
+            *slot = unit;
+        }
+    }
+
     pub fn platform(&self) -> Option<Platform> {
         self.arch.as_deref().and_then(Platform::parse)
     }

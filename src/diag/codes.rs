@@ -1,7 +1,7 @@
 //! The K-codes and what `kopt explain` says of each.
 //!
 //! Ranges: K00xx reading and parsing, K01xx skill files, K02xx conditions of a skill (refusals), K03xx editing,
-//! K04xx compile gate and toolchain, K05xx lock and command line, K060x-K064x contracts and launch plans, K065x-K069x verification, K1xxx hazards in kernels.
+//! K04xx compile gate and toolchain, K05xx lock and command line, K060x-K064x contracts and launch plans, K065x-K069x verification, K070x walks, K071x the memory, K1xxx hazards in kernels.
 
 pub mod cli;
 pub mod compile;
@@ -9,6 +9,8 @@ pub mod contract;
 pub mod engine;
 pub mod gate;
 pub mod lock;
+pub mod memory;
+pub mod optimize;
 pub mod plan;
 pub mod skill;
 pub mod source;
@@ -35,6 +37,8 @@ pub fn entries() -> Vec<&'static Entry> {
         engine::ENTRIES,
         gate::ENTRIES,
         lock::ENTRIES,
+        memory::ENTRIES,
+        optimize::ENTRIES,
         plan::ENTRIES,
         skill::ENTRIES,
         source::ENTRIES,

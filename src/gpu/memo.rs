@@ -36,7 +36,7 @@ impl Memo {
         &self,
         job: &Job,
         parts: &[Vec<u8>],
-        run: &dyn Fn(&Job, &[Vec<u8>]) -> Result<Answer, GpuError>,
+        run: impl Fn(&Job, &[Vec<u8>]) -> Result<Answer, GpuError>,
     ) -> Result<Answer, GpuError> {
         let key = key(job, parts);
         if let Some(known) = self.known.lock().ok().and_then(|k| k.answers.get(&key).cloned()) {
@@ -44,10 +44,11 @@ impl Memo {
         }
         let answer = run(job, parts)?;
         let bytes: usize = answer.1.iter().map(Vec::len).sum();
-        if let Ok(mut known) = self.known.lock() {
-            if known.bytes.saturating_add(bytes) <= self.most && known.answers.insert(key, answer.clone()).is_none() {
-                known.bytes += bytes;
-            }
+        if let Ok(mut known) = self.known.lock()
+            && known.bytes.saturating_add(bytes) <= self.most
+            && known.answers.insert(key, answer.clone()).is_none()
+        {
+            known.bytes += bytes;
         }
         Ok(answer)
     }
@@ -83,7 +84,7 @@ mod tests {
         };
         let job = |device| Job { device, kernels: vec![], buffers: vec![], steps: vec![] };
         let memo = Memo::new(10);
-        let ask = |device, parts: &[Vec<u8>]| memo.ask(&job(device), parts, &run).map(|a| a.1);
+        let ask = |device, parts: &[Vec<u8>]| memo.ask(&job(device), parts, run).map(|a| a.1);
         let cases: [(i32, &[Vec<u8>], u32); 7] = [
             (0, &[vec![1, 2]], 1),
             (0, &[vec![1, 2]], 1),

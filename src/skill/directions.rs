@@ -63,6 +63,24 @@ impl Directions {
         from.and_then(|d| d.transitions.iter().find(|t| t.to == to)).map_or(0.0, |t| t.prior)
     }
 
+    /// The same directions with a transition from each to each, of the given priors.
+    pub fn with_priors(&self, prior: impl Fn(&str, &str) -> f64) -> Directions {
+        let mut changed = self.clone();
+        let names: Vec<String> = self.by_name.keys().cloned().collect();
+        for (from, direction) in &mut changed.by_name {
+            direction.transitions = (names.iter())
+                .map(|to| Transition {
+                    to: to.clone(),
+                    when: "always".to_owned(),
+                    why: "a prior that was set".to_owned(),
+                    risk: String::new(),
+                    prior: prior(from, to),
+                })
+                .collect();
+        }
+        changed
+    }
+
     /// Reads `directions.toml`.
     ///
     /// # Errors

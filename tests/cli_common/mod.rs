@@ -70,8 +70,9 @@ impl Folder {
             .current_dir(self.folder.path())
             .env_remove("CUDA_HOME")
             .env_remove("CUDA_PATH")
-            .env_remove("KOPT_NVRTC");
-        command.env("KOPT_CACHE", self.path(".cache")).env("NO_COLOR", "1");
+            .env_remove("KOPT_NVRTC")
+            .env_remove("KOPT_MEMORY");
+        command.env("XDG_DATA_HOME", self.path(".data")).env("KOPT_CACHE", self.path(".cache")).env("NO_COLOR", "1");
         command
     }
 

@@ -26,7 +26,7 @@ pub fn compare(
     let ((ours, our_images), (theirs, their_images)) = (side(before), side(after));
     let ordinal = i32::from(place.device);
     let remembered = |job: &Job, parts: &[Vec<u8>]| match memo {
-        Some(memo) => memo.ask(job, parts, &*execute),
+        Some(memo) => memo.ask(job, parts, &execute),
         None => execute(job, parts),
     };
     let original = OnDevice { side: &ours, images: &our_images, ordinal, run: &remembered };

@@ -96,7 +96,7 @@ fn no_kernel(path: &Path, loaded: &Loaded) -> Failure {
 
 /// A file with text of C++, which shows launches and names of arguments.
 fn is_cuda(path: &Path) -> bool {
-    !path.extension().is_some_and(|e| e == "ptx") && !is_cubin(path)
+    path.extension().is_none_or(|e| e != "ptx") && !is_cubin(path)
 }
 
 fn is_cubin(path: &Path) -> bool {

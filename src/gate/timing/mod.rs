@@ -24,7 +24,8 @@ use crate::gpu::job::GpuError;
 use crate::gpu::timing::{Answer, Cache, Peaks, Policy, Sample, Timed, Timing, When};
 pub use floor::Floor;
 use request::{Request, request};
-use stats::{CANDIDATE, CONTROL, Compared, ORIGINAL, Speed, compared};
+pub use stats::Speed;
+use stats::{CANDIDATE, CONTROL, Compared, ORIGINAL, compared};
 
 /// Times arms in a process that owns the device, with a time limit.
 pub type Stopwatch<'a> = &'a dyn Fn(&Timing, &[Vec<u8>]) -> Result<(Timed, Vec<Vec<u8>>), GpuError>;
