@@ -365,3 +365,48 @@ fn apply_runs_what_it_wrote_where_a_contract_is_there() {
         assert_eq!(lock.contains("emulator: equal bits"), says.contains("equal bits"), "{lock}");
     }
 }
+
+/// A candidate's own contract says how it is launched; it gives neither contents nor a way round a cell.
+#[test]
+fn temporaries_of_the_candidate_hide_and_give_nothing() {
+    let head = |temp: &str| {
+        format!(
+            "// kopt: dims.n = {{ samples = [1000], min = 1, max = 4096 }}\n\
+             // kopt: args.x = {{ role = \"in\", dtype = \"f32\", shape = [\"n\"] }}\n\
+             // kopt: args.y = {{ role = \"out\", dtype = \"f32\", shape = [\"n\"] }}\n{temp}"
+        )
+    };
+    let place = "int i = blockIdx.x * 128 + threadIdx.x;";
+    let launch =
+        |args: &str| format!("// kopt: launch = {{ grid = \"ceil_div(n, 128)\", block = 128, args = [{args}] }}\n");
+    let a = format!(
+        "{}{}__global__ void k(const float* x, float* y, int n) {{ {place} if (i < n) y[i] = 2 * x[i]; }}\n",
+        head(""),
+        launch("\"x\", \"y\", \"i32(n)\"")
+    );
+    let b = |temp: &str, body: &str| {
+        let temp = format!("// kopt: args.t = {{ role = \"temp\", dtype = \"f32\", {temp} }}\n");
+        format!(
+            "{}{}__global__ void k(const float* x, float* y, float* t, int n) {{ {place} if (i < n) {body} }}\n",
+            head(&temp),
+            launch("\"x\", \"y\", \"t\", \"i32(n)\"")
+        )
+    };
+    let large =
+        |bytes: &str| b(&format!("shape = [\"n != 1000 ? {bytes} : 1\"]"), "y[i] = (n != 1000 ? 3 : 2) * x[i];");
+    let cases = [
+        (large("500000000"), 6, "the candidate: its buffers have"),
+        // Nothing is allocated before it is known that there is room.
+        (large("4000000000000"), 6, "the candidate: its buffers have"),
+        (b("shape = [\"n\"], init = \"keep\", legal = [2.0, 2.0]", "y[i] = t[i] * x[i];"), 2, "K0663"),
+        (b("shape = [\"n\"], init = \"keep\"", "y[i] = 2 * x[i];"), 2, "to begin with contents"),
+        (b("shape = [\"n\"], init = \"zero\"", "y[i] = 2 * x[i] + t[i];"), 0, "has to be cleared before every call"),
+        (b("shape = [\"n\"]", "{ t[i] = x[i]; y[i] = 2 * t[i]; }"), 0, "equal bits"),
+        (b("shape = [\"n\"]", "y[i] = 2 * x[i] + 0 * t[i];"), 3, "K0651"),
+    ];
+    for (candidate, code, says) in &cases {
+        let folder = Folder::new(&[("a.cu", &a), ("b.cu", candidate)]);
+        let Some(run) = folder.kopt_compiling("verify a.cu b.cu") else { return };
+        run.expect(*code).says(says);
+    }
+}

@@ -33,16 +33,29 @@ pub fn run(original: &Side, candidate: &Side, cell: &Cell, settings: &Settings) 
         }
         Err(e) => return Err(format!("the candidate's plan: {e}")),
     };
+    fits(&plan, settings).map_err(|e| format!("the original: {e}"))?;
     let begin = starts(&plan)?;
     let how = How { order: cell.order, ..how(settings, settings.steps) };
     let first = execute(original, &plan, &begin, &how)?;
     if let Some(Stopped::Limit { why, .. }) = &first.stopped {
         return Err(format!("the original: {why}"));
     }
-    let begin = if other.buffers == plan.buffers { begin } else { starts(&other)? };
-    let second = execute(candidate, &other, &begin, &limits_of_candidate(&first, settings, &how))?;
+    // What only the candidate needs too much of is no reason to leave the cell out: it speaks against a verdict.
+    let its = |e: String| format!("the candidate: {e}");
+    fits(&other, settings).map_err(its)?;
+    let begin = if other.buffers == plan.buffers { begin } else { starts(&other).map_err(its)? };
+    let second = execute(candidate, &other, &begin, &limits_of_candidate(&first, settings, &how)).map_err(its)?;
     let shapes = shapes(original, cell);
     Ok(CellRun { cell: cell.clone(), original: first, candidate: second, shapes })
+}
+
+/// Nothing is allocated before it is known that there is room for it.
+fn fits(plan: &ConcretePlan, settings: &Settings) -> Result<(), String> {
+    let (bytes, most) = (plan.bytes(), settings.memory);
+    if bytes <= most {
+        return Ok(());
+    }
+    Err(format!("its buffers have {bytes} bytes, and {most} are run at most"))
 }
 
 /// As the original is run, with the candidate's own limits.

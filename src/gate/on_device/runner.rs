@@ -23,6 +23,8 @@ pub struct OnDevice<'a> {
 
 /// Bytes of buffers in one process; contents pass through a pipe.
 const CHUNK: u64 = 1 << 30;
+/// Bytes of one run, which only a candidate with large temporaries can reach: contents are made on the host.
+const MOST_BYTES: u64 = 1 << 30;
 /// Cells in one process.
 const MOST_CELLS: usize = 64;
 /// After so many runs without an end, the others are not tried.
@@ -82,6 +84,12 @@ impl OnDevice<'_> {
         // A later round takes the buffers of the round before, so that it must be in the same process.
         for (n, cell) in cells.iter().enumerate().skip(at) {
             let plan = self.side.plan.concrete(cell).map_err(|e| e.to_string())?;
+            if plan.bytes() > MOST_BYTES {
+                return Err(format!(
+                    "the buffers of one run have {} bytes, and {MOST_BYTES} are run at most",
+                    plan.bytes()
+                ));
+            }
             let full = bytes.saturating_add(plan.bytes()) > CHUNK || chunk.len() >= MOST_CELLS;
             if !chunk.is_empty() && full && cell.round <= 1 {
                 break;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::parameters::{Signature, pair};
 use super::{Given, Unclear, quoted};
-use crate::contract::{Arg, Argument, BufferRef, Dim, Expr, Launch, Plan, Role, Step};
+use crate::contract::{Arg, Argument, BufferRef, Dim, Expr, Init, Launch, Plan, Role, Step};
 
 /// The candidate's plan, and what is worth saying of how it was made.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,11 +78,12 @@ pub fn adopt(original: &Plan, other: &Plan, parameters: [Parameters; 2], given: 
     names.all_there()?;
     let own: Vec<Arg> = original.args.iter().filter(|a| a.role != Role::Temp).cloned().collect();
     let mut plan = Plan { args: own, ..original.clone() };
-    let Names { mut args, dims, notes, .. } = names;
+    let Names { mut args, dims, mut notes, .. } = names;
     for t in other.args.iter().filter(|x| is_temporary(original, x)) {
         if args.contains_key(&t.name) {
             continue;
         }
+        notes.extend(of_temporary(t)?);
         let taken = |n: &str| original.arg(n).is_some() || original.dim(n).is_some();
         let name = if taken(&t.name) { format!("{}_of_candidate", t.name) } else { t.name.clone() };
         args.insert(t.name.clone(), name.clone());
@@ -103,6 +104,22 @@ pub fn adopt(original: &Plan, other: &Plan, parameters: [Parameters; 2], given: 
         return Err(Unclear::new(message, "give the candidate's launches with --candidate-contract"));
     }
     Ok(Adopted { plan, notes })
+}
+
+/// A temporary of the candidate begins with nothing: what its caller has to put there is not what the original's caller does.
+fn of_temporary(t: &Arg) -> Result<Option<String>, Unclear> {
+    if t.init() == Init::Keep || t.legal.is_some() {
+        let message = format!(
+            "the candidate's temporary `{}` is to begin with contents, which the contract's caller does not give",
+            t.name
+        );
+        return Err(Unclear::new(
+            message,
+            "have a launch of the candidate write it, or add it to the original's contract",
+        ));
+    }
+    let zeros = format!("the candidate's `{}` has to be cleared before every call: it begins with zeros here", t.name);
+    Ok((t.init() == Init::Zero).then_some(zeros))
 }
 
 fn strange(name: &str) -> Unclear {
