@@ -52,7 +52,7 @@ def effect(path):
     timing = verdict.get("timing") or {}
     states = [{"cache": s["cache"], "before_us": s["original_ns"]["median"] / 1e3, "after_us": s["candidate_ns"]["median"] / 1e3,
                "ratio": s["ratio"], "interval_99": s["interval_99"], "verdict": s["verdict"]} for s in timing.get("states", [])]
-    return {"kernel": name, "skill": skill, "sizes": sizes, "correct": verdict.get("verdict"), "device": timing.get("device"),
+    return {"kernel": name, "skill": skill, "sizes": sizes, "correct": (verdict.get("device") or {}).get("verdict"), "device": timing.get("device"),
             "timing": timing.get("verdict") or timing.get("not_timed"), "states": states,
             "floor_us": ((timing.get("floor") or {}).get("ns") or 0) / 1e3 or None,
             "before": counters(name, "before", path, dims), "after": counters(name, "after", target, dims)}

@@ -75,5 +75,5 @@ def triton(name, limit):
 for name in ("add", "wrong"):
     subprocess.run(["nvcc", "-cubin", "-arch=native", "-o", str(OUT / f"{name}.cubin"), str(OUT / f"{name}.cu")], check=True)
     verify(f"nvcc_{name}", f"{name}.cubin", "--on", "both", "--time", "--dim", "n=67108864")
-triton("triton", "n")
+triton("triton_add", "n")
 triton("triton_wrong", "n - 1")
