@@ -83,6 +83,13 @@ fn a_result_is_refused_where_a_file_is_another_one_now() {
         &|r| r["report"]["candidate"]["blake3"] = "0".repeat(64).into(),
         &|r| r["schema"] = "kopt/gate-result/9".into(),
         &|r| r["case"] = Value::Null,
+        // What does not belong together, though the id fits.
+        &|r| (r["exit"], r["word"]) = (0.into(), "equal-bits".into()),
+        &|r| r["exit"] = 0.into(),
+        &|r| r["exit"] = 42.into(),
+        &|r| (r["exit"], r["not_judged"]) = (0.into(), "the machine was busy".into()),
+        &|r| (r["exit"], r["report"], r["not_judged"]) = (0.into(), Value::Null, "fine".into()),
+        &|r| r["report"] = Value::Null,
     ];
     let whole = result(&folder, "scale_wrong");
     for change in changes {
@@ -92,6 +99,40 @@ fn a_result_is_refused_where_a_file_is_another_one_now() {
         folder.kopt("gate ingest b.results").expect(2).says("K0693");
     }
     Folder::new(&[]).kopt("gate ingest .").expect(2).says("K0693");
+}
+
+/// Of a header of macros or templates no line is left in the program.
+#[test]
+fn a_result_is_refused_where_a_header_is_another_one_now() {
+    let kernel = "\
+// kopt: dims.n = { samples = [300], max = 5000 }
+// kopt: args.y = { role = \"out\", dtype = \"f32\", shape = [\"n\"] }
+// kopt: launch = { grid = \"ceil_div(n, 128)\", block = 128, args = [\"y\", \"i32(n)\"] }
+__global__ void fill(float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = FACTOR;
+}
+";
+    let headers = [
+        "#define FACTOR 2.0f\n",
+        "constexpr float FACTOR = 2.0f;\n",
+        "#define FACTOR get(1.0f)\ntemplate <class T> __device__ T get(T x) { return x + x; }\n",
+    ];
+    for header in headers {
+        for side in ["a.cu", "b.cu"] {
+            let text = |name: &str| {
+                let own = if name == side { "#include \"cfg.h\"\n" } else { "#define FACTOR 2.0f\n" };
+                format!("{own}{kernel}")
+            };
+            let folder = Folder::new(&[("a.cu", &text("a.cu")), ("b.cu", &text("b.cu")), ("cfg.h", header)]);
+            let Some(run) = folder.kopt_compiling("gate bundle a.cu b.cu --for sm_80 -o b.zip") else { return };
+            run.expect(0);
+            folder.kopt("gate run b.zip --on emulator").expect(0);
+            folder.kopt("gate ingest b.results").expect(0).says("equal-bits");
+            folder.put("cfg.h", header.replace("2.0f", "3.0f").replace("1.0f", "1.5f").as_bytes());
+            folder.kopt("gate ingest b.results").expect(2).says("K0693").says("cfg.h");
+        }
+    }
 }
 
 #[test]

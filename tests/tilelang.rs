@@ -46,6 +46,23 @@ fn a_program_of_one_size_is_no_candidate_for_many() {
     run.expect(2).says("K0663").says("do not depend on `m`");
 }
 
+/// The user's own files of these names stay as they are; those of an earlier run are written again.
+#[test]
+fn only_its_own_files_are_written_over() {
+    for name in ["twice.cu", "twice.contract.toml", "twice.ptx"] {
+        let folder = with_python(PYTHON);
+        folder.put(name, b"// mine\n");
+        let Some(run) = folder.kopt_compiling("lower k.py twice --python ./python --trust") else { return };
+        run.expect(2).says("K0696").says("name another folder with -o");
+        assert_eq!(folder.get(name), "// mine\n");
+    }
+    let folder = with_python(&PYTHON.replace("\"tilelang\": \"0.1.15\"", "\"tilelang\": \"0.1\\n\\u001b[31m\""));
+    for _ in 0..2 {
+        let run = folder.kopt_compiling("lower k.py twice --python ./python --trust").expect("a compiler");
+        run.expect(0).says("by TileLang 0.1??[31m");
+    }
+}
+
 /// Lowers as TileLang does, a kernel that doubles.
 const PYTHON: &str = r#"#!/bin/sh
 for last; do :; done
@@ -106,6 +123,8 @@ fn what_cannot_be_lowered_is_named() {
         (&descriptor, "lower k.py twice --python ./python --trust", 6, "descriptor"),
         (&broken, "lower k.py twice --python ./python --trust", 6, "nvcc does not compile"),
         (slow, "lower k.py twice --python ./python --trust --limit 1", 6, "--limit"),
+        (PYTHON, "lower k.py ../twice --python ./python --trust -o out", 2, "is no name"),
+        (PYTHON, "lower k.py /tmp/twice --python ./python --trust -o out", 2, "is no name"),
     ];
     for (python, command, code, says) in cases {
         let folder = with_python(python);

@@ -57,19 +57,16 @@ fn carried(plan: &Plan, file: &str) -> Result<String, BundleError> {
     Ok(text)
 }
 
-/// The file itself, the others that lines of a program come from, and a contract that is a file.
+/// The file itself, then everything else that was read for it: headers, of which no line need be left in the program, and a
+/// contract that is a file.
 fn texts(bundle: &mut Bundle, packing: &Packing) -> Vec<Text> {
-    let compiled = || packing.builds.iter().flat_map(|b| b.compiled.values());
-    let named = |name: &str| {
-        let quoted = format!("\"{name}\"");
-        compiled().any(|c| c.ptx.contains(&quoted))
-    };
     let mut found = vec![];
     for (_, file) in packing.sources.iter() {
+        let text = Text { name: file.name.clone(), text: bundle.keep(file.text.as_bytes()) };
         if file.name == packing.input.file {
-            found.insert(0, Text { name: file.name.clone(), text: bundle.keep(file.text.as_bytes()) });
-        } else if named(&file.name) || file.name.ends_with(".toml") {
-            found.push(Text { name: file.name.clone(), text: bundle.keep(file.text.as_bytes()) });
+            found.insert(0, text);
+        } else {
+            found.push(text);
         }
     }
     found

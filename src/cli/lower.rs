@@ -55,6 +55,10 @@ pub fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
     if !args.file.is_file() {
         return Err(Failure::usage(541, format!("{}: no such file", args.file.display()), "name a Python file"));
     }
+    let path = |extension: &str| args.output.join(format!("{}.{extension}", args.factory));
+    let targets = ["cu", "ptx", "cubin", "contract.toml"].map(path);
+    is_a_name(&args.factory)?;
+    overwrites_only_its_own(&targets)?;
     let nvcc = Toolchain::find().nvcc.ok_or_else(no_nvcc)?;
     let scratch = Scratch::new()?;
     let (arguments, config) = (map(&args.arguments), map(&args.entries));
@@ -71,30 +75,62 @@ pub fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
     let lowered = lower::lower(&job).map_err(|e| refused(&e))?;
     let contract = contract::print(&lowered.contract().map_err(|e| refused(&e))?);
     std::fs::create_dir_all(&args.output).map_err(|e| write::cannot(&args.output, &e))?;
-    let path = |extension: &str| args.output.join(format!("{}.{extension}", args.factory));
+    let [cu, ptx, cubin, own] = targets;
     // What is found in the PTX later is told by lines of the file that the user keeps.
-    let source = (path("cu"), lowered.source.clone().into_bytes());
+    let source = (cu, format!("{MARK} with {}\n{}", shown(&lowered.tilelang), lowered.source).into_bytes());
     write::all(std::slice::from_ref(&source))?;
     let compiled = compile(&nvcc, &lowered, &source.0, args, &scratch)?;
     let files = [
         source,
-        (path("ptx"), compiled.ptx.into_bytes()),
-        (path("cubin"), compiled.cubin),
-        (path("contract.toml"), contract.into_bytes()),
+        (ptx, compiled.ptx.into_bytes()),
+        (cubin.clone(), compiled.cubin),
+        (own.clone(), contract.into_bytes()),
     ];
     write::all(&files)?;
-    printer.line(format!("lowered    by TileLang {} and nvcc {} for {}", lowered.tilelang, nvcc.version, args.arch))?;
+    let by = shown(&lowered.tilelang);
+    printer.line(format!("lowered    by TileLang {by} and nvcc {} for {}", nvcc.version, args.arch))?;
     for (path, _) in &files {
         printer.line(format!("wrote      {}", path.display()))?;
     }
-    let (candidate, own) = (path("cubin"), path("contract.toml"));
-    let next = format!("kopt verify ORIGINAL {} --on gpu --candidate-contract {}", candidate.display(), own.display());
+    let next = format!("kopt verify ORIGINAL {} --on gpu --candidate-contract {}", cubin.display(), own.display());
     printer.line(format!("next       {next}"))?;
     let written: Vec<&PathBuf> = files.iter().map(|(path, _)| path).collect();
     printer.json(&json!({
         "schema": "kopt/lower/1", "tilelang": lowered.tilelang, "nvcc": nvcc.version, "arch": args.arch, "files": written,
     }))?;
     Ok(Exit::Done)
+}
+
+/// How a source begins that may be overwritten.
+const MARK: &str = "// Written by `kopt lower`";
+
+/// Files are named after the factory.
+fn is_a_name(factory: &str) -> Result<(), Failure> {
+    let fine =
+        factory.chars().all(|c| c.is_alphanumeric() || c == '_') && !factory.starts_with(|c: char| c.is_numeric());
+    if fine && !factory.is_empty() {
+        return Ok(());
+    }
+    let message = format!("`{}` is no name of a Python function", shown(factory));
+    Err(Failure::usage(696, message, "name a function of the file"))
+}
+
+/// A user's own file of the same name stays.
+fn overwrites_only_its_own(targets: &[PathBuf; 4]) -> Result<(), Failure> {
+    let is_own = std::fs::read(&targets[0]).is_ok_and(|text| text.starts_with(MARK.as_bytes()));
+    let there = targets.iter().find(|t| std::fs::symlink_metadata(t).is_ok());
+    match there.filter(|_| !is_own) {
+        None => Ok(()),
+        Some(path) => {
+            let message = format!("{}: kopt lower did not write this, and would write over it", path.display());
+            Err(Failure::usage(696, message, "name another folder with -o"))
+        }
+    }
+}
+
+/// What a child said, for a terminal.
+fn shown(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '?' } else { c }).take(80).collect()
 }
 
 fn compile(nvcc: &Nvcc, lowered: &Lowered, file: &Path, args: &Args, scratch: &Scratch) -> Result<NvccOutput, Failure> {

@@ -12,7 +12,7 @@ use super::super::exit::{Exit, Failure};
 use super::super::json as printed;
 use super::super::printer::Printer;
 use super::judge::{cases_json, exit, summary};
-use super::result::{Outcome, SCHEMA};
+use super::result::{Outcome, SCHEMA, word};
 
 #[derive(ClapArgs, Clone)]
 pub struct Ingest {
@@ -85,6 +85,14 @@ fn read(path: &Path, root: &Path) -> Result<Outcome, Box<Diagnostic>> {
             "kopt gate run BUNDLE --again",
         ));
     }
+    if !is_of_one_piece(&outcome) {
+        let why = "it was changed: verdict, word and exit code do not belong together".to_owned();
+        return Err(refused(why, "kopt gate run BUNDLE --again"));
+    }
+    if let Some(file) = [&case.original, &case.candidate].into_iter().find(|s| !is_its_program(s)) {
+        let why = format!("the program that was run is not `{}`", file.file);
+        return Err(refused(why, "make the bundle again, and judge that"));
+    }
     if let Some(file) = changed(case, root) {
         let why = format!("`{file}` is not the file that was judged");
         return Err(refused(why, "make the bundle again, and judge that"));
@@ -99,6 +107,41 @@ fn agrees(outcome: &Outcome) -> bool {
         report.get(name).and_then(|s| s.get("blake3")).and_then(Value::as_str) == Some(side.hash.as_str())
     };
     same("original", &outcome.case.original) && same("candidate", &outcome.case.candidate)
+}
+
+/// Whether the parts of a result could have come out together. This finds damage and mistakes; a forger would change all of them.
+fn is_of_one_piece(outcome: &Outcome) -> bool {
+    let said = |value: Option<&Value>| value.and_then(|v| v.get("verdict")).and_then(Value::as_str).map(str::to_owned);
+    let Some(report) = &outcome.report else {
+        return outcome.not_judged.is_some() && outcome.exit == Exit::TierMissing as u8 && outcome.word == "not judged";
+    };
+    let known = [Exit::Done, Exit::Findings, Exit::Verification, Exit::Inconclusive];
+    let Some(exit) = known.into_iter().find(|e| *e as u8 == outcome.exit) else { return false };
+    let (emulated, device) = (said(Some(report)), said(report.get("device")));
+    let passes = |v: &str| v == "equal-bits" || v == "within-tolerance";
+    let any = |word: &str| [&emulated, &device].into_iter().flatten().any(|v| v == word);
+    let slower = said(report.get("timing")).is_some_and(|v| v == "slower");
+    let fits = match exit {
+        // The last tier decides; the first one may have been left out.
+        Exit::Done | Exit::Findings => {
+            let last = device.as_deref().or(emulated.as_deref());
+            !any("failed") && last.is_some_and(passes) && (exit == Exit::Findings) == slower
+        }
+        Exit::Inconclusive => !any("failed"),
+        _ => true,
+    };
+    fits && outcome.not_judged.is_none() && outcome.word == word(exit, report)
+}
+
+/// Of compiled files the program is the file.
+fn is_its_program(side: &Side) -> bool {
+    let kernels = || side.builds.iter().flat_map(|b| &b.kernels);
+    let is = |blob: &Option<kopt::bundle::Blob>| blob.as_ref().is_none_or(|b| b.hex() == side.hash);
+    match Path::new(&side.file).extension().and_then(|e| e.to_str()) {
+        Some("ptx") => kernels().all(|k| is(&k.ptx)),
+        Some("cubin") => kernels().all(|k| is(&k.cubin)),
+        _ => true,
+    }
 }
 
 /// A file of the case that is another one now, or gone.
