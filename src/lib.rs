@@ -36,7 +36,6 @@ pub mod config;
 pub mod contract;
 pub mod diag;
 pub mod edit;
-pub mod export;
 pub mod facts;
 pub mod gate;
 pub mod gpu;

@@ -151,8 +151,6 @@ fn documents_are_of_their_schemas() {
         ("optimize plain.cu --memory m.sqlite --dry-run", "optimize-dry-run"),
         ("optimize t.cu --memory m.sqlite", "optimize"),
         ("optimize t.cu --memory m.sqlite", "error"),
-        ("export header t.cu --name 7th", "error"),
-        ("export header t.cu -o made.cuh", "export"),
     ];
     let folder = Folder::new(&[("t.cu", TRANSPOSE), ("plain.cu", PLAIN), ("broken.cu", BROKEN)]);
     for entry in std::fs::read_dir("tests/data/verify").expect("a folder") {

@@ -12,7 +12,6 @@ mod doctor;
 mod emulate;
 mod exit;
 mod explain;
-mod export;
 mod fuzz;
 mod gate;
 mod harness;
@@ -97,8 +96,6 @@ enum Command {
     Completions(completions::Args),
     /// The gate itself
     Gate(selftest::Args),
-    /// Write a kernel with the checks of its contract as a C++ header or a PyTorch extension
-    Export(export::Args),
     /// What was learned of earlier runs
     Memory(memory::Args),
     /// Improve a kernel in several steps, each chosen by what paid before and judged by the gate
@@ -138,7 +135,6 @@ fn dispatch(command: Command, global: &Global, printer: &mut Printer) -> Result<
         Command::Memory(args) => memory::run(&args, global, printer),
         Command::Optimize(args) => optimize::run(&args, global, printer),
         Command::Lower(args) => lower::run(&args, printer),
-        Command::Export(args) => export::run(&args, global, printer),
         Command::Run(args) => run::run(&args, global, printer),
         Command::Profile(args) => profile::run(&args, global, printer),
         Command::CompileWorker => verify::serve(),

@@ -163,13 +163,6 @@ layout, or that has nothing for the architecture of the GPU is refused as a whol
 byte, what was judged: the result carries the build id and the hashes of all of them. After a change make the bundle again.",
     },
     Entry {
-        code: Code(695),
-        title: "a kernel cannot be exported",
-        explain: "`kopt export` writes a function that can be called with addresses, tensors and sizes. A contract with open questions, \
-with a variable of the module as an argument, with a type for which C++ has no agreed name, or with names that are none in C++ has no \
-such function. `--name` gives the function another name.",
-    },
-    Entry {
         code: Code(696),
         title: "a TileLang program was not lowered",
         explain: "`kopt lower` asks the TileLang that Python finds to lower a program to CUDA, compiles that with nvcc, and writes the \
