@@ -136,6 +136,42 @@ __global__ void fill(float* y, int n) {
 }
 
 #[test]
+fn a_result_is_refused_where_it_would_come_out_otherwise_now() {
+    let kernel = "\
+// kopt: dims.n = { samples = [300], max = 5000 }
+// kopt: args.y = { role = \"out\", dtype = \"f32\", shape = [\"n\"] }
+// kopt: launch = { grid = \"ceil_div(n, 128)\", block = 128, args = [\"y\", \"i32(n)\"] }
+__global__ void fill(float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = SIGN 1.0f;
+}
+";
+    let config = "define = [\"SIGN=-\"]\n";
+    let folder = Folder::new(&[("a.cu", kernel), ("b.cu", kernel), ("kopt.toml", config)]);
+    let Some(run) = folder.kopt_compiling("gate bundle a.cu b.cu --for sm_80 -D UNUSED=1 -o b.zip") else { return };
+    run.expect(0);
+    folder.kopt("gate run b.zip --on emulator").expect(0);
+    assert_eq!(result(&folder, "b")["case"]["command"], "kopt verify a.cu b.cu -D UNUSED=1");
+    folder.kopt("gate ingest b.results").expect(0);
+    folder.put("kopt.toml", config.replace('-', "+").as_bytes());
+    folder.kopt("gate ingest b.results").expect(2).says("K0693").says("-DSIGN=-");
+    folder.put("kopt.toml", config.as_bytes());
+    folder.put("a.contract.toml", b"contract = 1\n");
+    folder.kopt("gate ingest b.results").expect(2).says("K0693").says("a.contract.toml");
+}
+
+#[cfg(unix)]
+#[test]
+fn results_are_not_written_through_links() {
+    let folder = bundled();
+    folder.put("victim.txt", b"mine\n");
+    std::fs::create_dir_all(folder.path("b.results")).expect("a folder");
+    std::os::unix::fs::symlink("../victim.txt", folder.path("b.results/scale_wrong.json")).expect("a link");
+    folder.kopt("gate run b.zip --on emulator").expect(2).says("this is a link");
+    assert_eq!(folder.get("victim.txt"), "mine\n");
+}
+
+#[test]
 fn one_bad_candidate_stops_no_other() {
     let folder = folder();
     let run = folder.kopt("gate bundle scale.ptx scale_unsupported.ptx scale.ptx absent.ptx -o b.zip");

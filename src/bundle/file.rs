@@ -90,6 +90,9 @@ fn manifest_of(text: &[u8]) -> Result<Manifest, BundleError> {
 }
 
 fn check(bundle: &Bundle) -> Result<(), BundleError> {
+    if bundle.manifest.cases.is_empty() {
+        return Err(BundleError::Damaged("there is no case in it".to_owned()));
+    }
     let mut names = std::collections::BTreeSet::new();
     for case in &bundle.manifest.cases {
         if case.id != case.computed_id() {

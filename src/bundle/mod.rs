@@ -51,6 +51,8 @@ pub struct Case {
     pub accepted: Vec<String>,
     pub launches: String,
     pub matched: Vec<String>,
+    /// What the settings of the project gave the compiler: macros, then other options of its nvcc.
+    pub options: Vec<String>,
     pub command: String,
 }
 

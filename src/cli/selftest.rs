@@ -85,7 +85,7 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
         Command::Honesty(args) => honesty::run(args, global, printer),
         Command::Bundle(args) => bundle::make(args, global, printer),
         Command::Run(args) => bundle::judge(args, global, printer),
-        Command::Ingest(args) => bundle::ingest(args, printer),
+        Command::Ingest(args) => bundle::ingest(args, global, printer),
     }
 }
 

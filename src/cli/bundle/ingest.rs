@@ -8,10 +8,13 @@ use kopt::diag::{Code, Diagnostic};
 use kopt::source::Sources;
 use serde_json::{Value, json};
 
+use super::super::contract::beside;
 use super::super::exit::{Exit, Failure};
-use super::super::json as printed;
+use super::super::options::Global;
 use super::super::printer::Printer;
+use super::super::{json as printed, session};
 use super::judge::{cases_json, exit, summary};
+use super::make::configured;
 use super::result::{Outcome, SCHEMA, word};
 
 #[derive(ClapArgs, Clone)]
@@ -24,11 +27,12 @@ pub struct Ingest {
     root: PathBuf,
 }
 
-pub fn run(args: &Ingest, printer: &mut Printer) -> Result<Exit, Failure> {
+pub fn run(args: &Ingest, global: &Global, printer: &mut Printer) -> Result<Exit, Failure> {
+    let options = configured(&session::config(global)?.0);
     let mut taken = vec![];
     let mut refused: Vec<Diagnostic> = vec![];
     for path in files(&args.results)? {
-        match read(&path, &args.root) {
+        match read(&path, &args.root, &options) {
             Ok(outcome) => taken.push(outcome),
             Err(problem) => refused.push(*problem),
         }
@@ -67,7 +71,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// A result that speaks of the files that are here.
-fn read(path: &Path, root: &Path) -> Result<Outcome, Box<Diagnostic>> {
+fn read(path: &Path, root: &Path, options: &[String]) -> Result<Outcome, Box<Diagnostic>> {
     let refused = |why: String, next: &str| {
         Box::new(Diagnostic::error(Code(693), format!("{}: {why}", path.display())).next(next))
     };
@@ -91,6 +95,14 @@ fn read(path: &Path, root: &Path) -> Result<Outcome, Box<Diagnostic>> {
     }
     if let Some(file) = [&case.original, &case.candidate].into_iter().find(|s| !is_its_program(s)) {
         let why = format!("the program that was run is not `{}`", file.file);
+        return Err(refused(why, "make the bundle again, and judge that"));
+    }
+    if case.options != options {
+        let why = format!("it was compiled with other options of kopt.toml: [{}]", case.options.join(" "));
+        return Err(refused(why, "make the bundle again, and judge that"));
+    }
+    if let Some(file) = new_contract(case, root) {
+        let why = format!("`{}` was not there when the bundle was made, and would be the contract", file.display());
         return Err(refused(why, "make the bundle again, and judge that"));
     }
     if let Some(file) = changed(case, root) {
@@ -142,6 +154,13 @@ fn is_its_program(side: &Side) -> bool {
         Some("cubin") => kernels().all(|k| is(&k.cubin)),
         _ => true,
     }
+}
+
+/// A contract beside the original that another one was taken before, since it was not there.
+fn new_contract(case: &Case, root: &Path) -> Option<PathBuf> {
+    let own = beside(&root.join(&case.original.file));
+    let from_file = case.contract.1 == "file";
+    (!from_file && own.is_file()).then_some(own)
 }
 
 /// A file of the case that is another one now, or gone.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
 use kopt::bundle::{Bundle, BundleError, Case, Packing, pack};
+use kopt::config::Config;
 use kopt::diag::Diagnostic;
 use kopt::gate::Built;
 use kopt::source::Sources;
@@ -14,7 +15,7 @@ use super::super::exit::{Exit, Failure};
 use super::super::options::Global;
 use super::super::printer::Printer;
 use super::super::verify::{Asked, Pair, Running, Subject, prepare, renamed};
-use super::super::{json as printed, write};
+use super::super::{json as printed, session, write};
 use super::refused;
 
 #[derive(ClapArgs, Clone)]
@@ -65,11 +66,12 @@ struct Left {
 }
 
 pub fn run(args: &Make, global: &Global, printer: &mut Printer) -> Result<Exit, Failure> {
+    let options = configured(&session::config(global)?.0);
     let mut bundle = Bundle::new();
     let mut left: Vec<Left> = vec![];
     for candidate in &args.candidates {
         match pairs(args, candidate, global) {
-            Ok(pairs) => add(&mut bundle, &pairs, candidate, args)?,
+            Ok(pairs) => add(&mut bundle, &pairs, candidate, args, &options)?,
             Err(Failure::Said { problems, sources, .. }) => {
                 left.push(Left { file: candidate.clone(), problems, sources });
             }
@@ -138,7 +140,25 @@ fn pairs(args: &Make, candidate: &Path, global: &Global) -> Result<Vec<Pair>, Fa
     archs.into_iter().map(build).collect()
 }
 
-fn add(bundle: &mut Bundle, pairs: &[Pair], candidate: &Path, args: &Make) -> Result<(), Failure> {
+/// What the project's settings give the compiler.
+pub(super) fn configured(config: &Config) -> Vec<String> {
+    config.define.iter().map(|d| format!("-D{d}")).chain(config.nvcc_flags.iter().cloned()).collect()
+}
+
+/// The command that judges the same from the sources.
+fn command(args: &Make, candidate: &Path) -> String {
+    let mut out = format!("kopt verify {} {}", args.original.display(), candidate.display());
+    let path = |p: &Option<PathBuf>| p.as_ref().map(|p: &PathBuf| p.display().to_string());
+    let flags = [("--contract", path(&args.contract)), ("--candidate-contract", path(&args.candidate_contract))];
+    for (flag, value) in flags {
+        out.extend(value.map(|v| format!(" {flag} {v}")));
+    }
+    out.extend(args.include.iter().map(|i| format!(" -I {}", i.display())));
+    out.extend(args.define.iter().map(|d| format!(" -D {d}")));
+    out
+}
+
+fn add(bundle: &mut Bundle, pairs: &[Pair], candidate: &Path, args: &Make, options: &[String]) -> Result<(), Failure> {
     let Some(first) = pairs.first() else { return Ok(()) };
     let case = Case {
         id: String::new(),
@@ -150,7 +170,8 @@ fn add(bundle: &mut Bundle, pairs: &[Pair], candidate: &Path, args: &Make) -> Re
         accepted: first.accepted.clone(),
         launches: first.launches.clone(),
         matched: first.matched.clone(),
-        command: format!("kopt verify {} {}", args.original.display(), candidate.display()),
+        options: options.to_vec(),
+        command: command(args, candidate),
     };
     let builds = |side: fn(&Pair) -> &Subject| -> Vec<Built> { pairs.iter().map(|p| side(p).built.clone()).collect() };
     let (ours, theirs) = (builds(|p| &p.original), builds(|p| &p.candidate));

@@ -71,10 +71,17 @@ impl Outcome {
         format!("{:<16} {}  {}: {text}", self.word, self.case.short_id(), self.case.name)
     }
 
+    /// # Errors
+    /// The file cannot be written, or is a link, behind which may be anything.
     pub fn write(&self, folder: &Path) -> Result<(), Failure> {
+        let path = Outcome::path(folder, &self.case.name);
+        if std::fs::symlink_metadata(&path).is_ok_and(|m| m.file_type().is_symlink()) {
+            let message = format!("{}: this is a link, and no result is written through it", path.display());
+            return Err(Failure::usage(541, message, "remove it, or name another folder with --out"));
+        }
         let mut text = serde_json::to_vec_pretty(self).map_err(std::io::Error::other)?;
         text.push(b'\n');
-        write::atomically(&Outcome::path(folder, &self.case.name), &text)
+        write::atomically(&path, &text)
     }
 }
 
