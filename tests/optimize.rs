@@ -72,7 +72,11 @@ fn a_walk_takes_what_is_sound_and_can_be_gone_on_with() {
 
     folder.kopt("optimize k.cu --memory m.sqlite").expect(2).says("K0704").says("--resume");
     // Everything stands in the journal: no compiler is needed, and nothing is learned twice.
-    let resumed = folder.kopt_compiling("optimize k.cu --memory m.sqlite --resume --write").expect("a compiler");
+    let dirty = folder.kopt_compiling("optimize k.cu --memory m.sqlite --resume --write").expect("a compiler");
+    dirty.expect(2).says("K0544");
+    assert_eq!(folder.get("k.cu"), KERNEL);
+    let command = "optimize k.cu --memory m.sqlite --resume --write --allow-dirty";
+    let resumed = folder.kopt_compiling(command).expect("a compiler");
     resumed.expect(0).says("step 2/6").says("(taken, from the journal)");
     folder.kopt("memory --memory m.sqlite show").expect(0).says("2 pieces of evidence, 1 runs");
     assert!(folder.get("k.cu").contains("float4"));

@@ -146,11 +146,9 @@ impl Session {
         }
         let (plans, problems) = contract::plans_from_comments(&self.loaded.program, self.loaded.sources());
         self.loaded.problems.extend(problems);
-        for plan in plans {
-            let of = contract::Contract { plans: vec![plan], ..contract::Contract::default() };
-            let all = of.all_assumptions(&self.loaded.program);
-            self.assumptions.extend(all);
-        }
+        let of = contract::Contract { plans, ..contract::Contract::default() };
+        let all = of.all_assumptions(&self.loaded.program);
+        self.assumptions.extend(all);
         for text in &reading.assume {
             let found = contract::parse_assumption(text, None).map_err(|why| {
                 let next =

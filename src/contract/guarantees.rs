@@ -7,9 +7,27 @@ use super::{Assumption, Assumptions, parse_assumption};
 use crate::ir::{Function, Program, Type, spell};
 use crate::source::Span;
 
-/// The assumptions on every kernel that the plan launches. What is only proposed gives none; what a kernel is told by
-/// one launch counts only if every launch of it in the plan says the same. Ids are those of assumptions written by hand.
-pub fn assumptions(plan: &Plan, program: &Program) -> Assumptions {
+/// The assumptions on every kernel that the plans launch. What is only proposed gives none; what a kernel is told by one
+/// launch counts only if every launch of it in every plan says the same. Ids are those of assumptions written by hand.
+pub(super) fn of_plans(plans: &[Plan], program: &Program) -> Assumptions {
+    let mut found = Assumptions::default();
+    for own in plans.iter().map(|p| of_plan(p, program)) {
+        own.by_kernel.into_iter().for_each(|(kernel, list)| narrow(&mut found, kernel, list));
+        found.everywhere.extend(own.everywhere);
+    }
+    found.by_kernel.retain(|_, list| !list.is_empty());
+    found
+}
+
+/// Keeps of a kernel's assumptions those that this list has as well.
+fn narrow(found: &mut Assumptions, kernel: String, list: Vec<Assumption>) {
+    match found.by_kernel.get_mut(&kernel) {
+        Some(before) => before.retain(|a| list.iter().any(|b| b.id == a.id)),
+        None => _ = found.by_kernel.insert(kernel, list),
+    }
+}
+
+fn of_plan(plan: &Plan, program: &Program) -> Assumptions {
     let mut found = Assumptions::default();
     let mut by_kernel: BTreeMap<&str, Vec<&Launch>> = BTreeMap::new();
     for l in plan.launches() {
@@ -28,10 +46,8 @@ pub fn assumptions(plan: &Plan, program: &Program) -> Assumptions {
                 Some(before) => before.into_iter().filter(|a| list.iter().any(|b| b.id == a.id)).collect(),
             });
         }
-        let list = said.unwrap_or_default();
-        if !list.is_empty() {
-            found.by_kernel.insert(spell::identity(f), list);
-        }
+        // An empty list says that a launch promises nothing.
+        narrow(&mut found, spell::identity(f), said.unwrap_or_default());
     }
     for text in plan.permissions.assumptions() {
         found.everywhere.extend(parse_assumption(text, None));

@@ -223,6 +223,17 @@ approximate = true
     let twice = text.replace("[permissions]", "[[step]]\nkernel = \"k\"\ngrid = 1\nblock = 1\nargs = [\"a\", \"a + 1\", \"i32(r)\", \"i32(c)\", \"i32(8)\"]\n[permissions]");
     let expected = ["aligned(a,16)", "cols%4==0", "cols>=4", "cols<=64", "permit(approximate)"];
     assert_eq!(ids(&twice), all(&expected));
+    // So does a second plan with another block.
+    let mut two = load(text).0;
+    let mut other = two.plans[0].clone();
+    for step in &mut other.steps {
+        if let Step::Launch(l) = step {
+            l.block = vec![Expr::Int(32)];
+        }
+    }
+    two.plans.push(other);
+    let both: BTreeSet<String> = two.all_assumptions(&program).of_function(k).iter().map(|a| a.id.clone()).collect();
+    assert!(!both.iter().any(|id| id.starts_with("blockDim.x")) && both.contains("blockDim.y==1"), "{both:?}");
     // An axis of the block that varies, or that is only proposed, says nothing of itself.
     let says = |block: &str| ids(&text.replacen("block = 1", block, 1));
     assert!(says("block = [\"c\", 4]").is_superset(&["blockDim.y==4", "blockDim.z==1"].map(str::to_owned).into()));

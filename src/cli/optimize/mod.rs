@@ -73,6 +73,9 @@ pub struct Args {
     /// Write the best text into FILE at the end
     #[arg(long)]
     write: bool,
+    /// Write over changes that git does not have
+    #[arg(long)]
+    allow_dirty: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -111,6 +114,9 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
     if args.dry_run {
         return dry_run(&mut bench);
     }
+    if args.write {
+        refuse_dirty(args)?;
+    }
     std::fs::create_dir_all(&folder).map_err(|e| write::cannot(&folder, &e))?;
     let mut journal = journal(&folder, args.resume, bench.printer)?;
     let original = bench.original.clone();
@@ -119,6 +125,8 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
     let patch = folder.join("best.patch");
     let changed = ended.best != original;
     if args.write && changed {
+        // Checked here again: the walk may have taken long.
+        refuse_dirty(args)?;
         write::atomically(&args.path, ended.best.as_bytes())?;
     }
     let (patch, log) = (patch.display().to_string(), journal.path().display().to_string());
@@ -130,6 +138,10 @@ pub fn run(args: &Args, global: &Global, printer: &mut Printer) -> Result<Exit, 
         (false, false) if !ended.steps.is_empty() => Exit::Inconclusive,
         _ => Exit::Findings,
     })
+}
+
+fn refuse_dirty(args: &Args) -> Result<(), Failure> {
+    if args.allow_dirty { Ok(()) } else { write::refuse_dirty(std::slice::from_ref(&args.path)) }
 }
 
 fn policy(args: &Args) -> Result<Settings, Failure> {

@@ -78,9 +78,7 @@ impl Contract {
     /// The assumptions that are written down, and those that follow from the guarantees on dims and arguments.
     pub fn all_assumptions(&self, program: &crate::ir::Program) -> Assumptions {
         let mut all = self.assumptions.clone();
-        for plan in &self.plans {
-            all.extend(super::guarantees::assumptions(plan, program));
-        }
+        all.extend(super::guarantees::of_plans(&self.plans, program));
         all
     }
 }
